@@ -7,9 +7,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import _c_answers, _c_text, _parts
+from . import _c_answers, _c_text, _model_ir
 from ._files import Target, whole
-from ._parts import Coded, Each, Expansion, Features, Linear, Pairs, Scaled, Waves
+from ._model_ir import (
+    AdditiveModel,
+    FeatureMapModel,
+    FourierFeatures,
+    KernelExpansion,
+    LinearModel,
+    OneVsOneExpansion,
+    PerOutputModel,
+    ScaledModel,
+)
 from ._says import Says, taken_apart
 
 #: What points and weights of "int16" may be at most; rows may be twice as far.
@@ -97,12 +106,12 @@ def _kernel(source: Source, kernel: dict[str, Any]) -> tuple[bool, str]:
     return False, f"{source.name}_power({inner}, {int(kernel['degree'])}u)"
 
 
-def _expansion(source: Source, at: int, part: Expansion | Pairs) -> int:
+def _expansion(source: Source, at: int, part: KernelExpansion | OneVsOneExpansion) -> int:
     """A function that adds the values of an expansion; how many outputs it has."""
     _finite(part)
-    several = isinstance(part, Pairs) and len(part.n_support) > 2
+    several = isinstance(part, OneVsOneExpansion) and len(part.n_support) > 2
     points = part.points.toarray() if hasattr(part.points, "toarray") else part.points
-    coef = part.coef.T if isinstance(part, Pairs) else part.coef  # (B, width)
+    coef = part.coef.T if isinstance(part, OneVsOneExpansion) else part.coef  # (B, width)
     of_distance, value = _kernel(source, part.kernel)
     absolute = part.kernel["name"] == "laplacian"
     outputs = len(part.intercept)
@@ -130,7 +139,7 @@ def _expansion(source: Source, at: int, part: Expansion | Pairs) -> int:
     kind = "int16_t" if source.short else "float"
     weights, weight, worth_of = source.stored(coef, "coef")
     offsets = source.table(part.intercept, "double" if not source.short else "float", "offset")
-    if isinstance(part, Pairs) and several:
+    if isinstance(part, OneVsOneExpansion) and several:
         adding = _c_text.ADD_PAIRS
         ends = source.table(np.cumsum([0, *part.n_support]), "int", "ends")
         k = len(part.n_support)
@@ -163,9 +172,9 @@ def _linear(source: Source, at: int, coef: np.ndarray, intercept: np.ndarray) ->
     return len(coef)
 
 
-def _waves(source: Source, at: int, part: Features) -> int:
+def _waves(source: Source, at: int, part: FeatureMapModel) -> int:
     waves = part.map
-    assert isinstance(waves, Waves)
+    assert isinstance(waves, FourierFeatures)
     frequencies, _, step = source.stored(waves.frequencies, "frequencies")
     phases = source.table(waves.phases, what="phases")
     scale = float(np.sqrt(2.0 / waves.width))
@@ -185,17 +194,17 @@ def _waves(source: Source, at: int, part: Features) -> int:
 
 def _sums(source: Source, part: Any) -> list[int]:
     """Functions of the parts, and how many outputs each has."""
-    if isinstance(part, (Expansion, Pairs)):
+    if isinstance(part, (KernelExpansion, OneVsOneExpansion)):
         return [_expansion(source, 0, part)]
-    if isinstance(part, Each):
+    if isinstance(part, PerOutputModel):
         return [_expansion(source, at, output) for at, output in enumerate(part.outputs)]
-    if isinstance(part, Linear):
+    if isinstance(part, LinearModel):
         return [_linear(source, 0, part.coef, part.intercept)]
-    if isinstance(part, Features):
-        if isinstance(part.map, Waves):
+    if isinstance(part, FeatureMapModel):
+        if isinstance(part.map, FourierFeatures):
             return [_waves(source, 0, part)]
         return [_expansion(source, 0, part.map.expansion())]
-    if isinstance(part, Coded):
+    if isinstance(part, AdditiveModel):
         return [_coded(source, part)]
     raise ValueError(
         "C is written of kernel expansions and of machines on features, and not of cells: "
@@ -203,7 +212,7 @@ def _sums(source: Source, part: Any) -> list[int]:
     )
 
 
-def _coded(source: Source, part: Coded) -> int:
+def _coded(source: Source, part: AdditiveModel) -> int:
     """A function that adds expansions, each of coordinates of its own; how many outputs."""
     calls, outputs, d = [], 0, 0
     for at, (coding, expansion) in enumerate(part.parts, start=1):
@@ -221,7 +230,9 @@ def _coded(source: Source, part: Coded) -> int:
                        knots=source.table(values, "double", "knots"),
                        scores=source.table(scores, what="scores"))  # fmt: skip
             ranked = f"{source.name}_rank{at}(j, x[j])"
-        source.add(_c_text.CODING, at=at, d=d, value=ranked, edge=_parts.FARTHEST, **tables)
+        source.add(
+            _c_text.CODING, at=at, d=d, value=ranked, edge=_model_ir.MAX_STANDARDIZED, **tables
+        )
         outputs = _expansion(source, at, expansion)
         calls.append(_filled(_c_text.ADD_CODED, n=source.name, at=at, outputs=outputs))
     source.add(_c_text.CODED, d=d, outputs=outputs, calls="\n".join(calls))
@@ -303,7 +314,7 @@ def to_c(
         )
     source = Source(name, dtype, bool(fast_exp))
     scales = None
-    if isinstance(part, Scaled):
+    if isinstance(part, ScaledModel):
         scales, part = part.scales, part.model
     try:
         outputs = _sums(source, part)
@@ -345,7 +356,7 @@ def _whole(source: Source, says: Says, scales: Any, outputs: list[int], who: str
             ("matern52", _c_text.MATERN52), ("poly", _c_text.POWER),
         )
         if kernel in source.kernels
-        or (kernel == "exp" and source.kernels & set(_parts.OF_DISTANCE))
+        or (kernel == "exp" and source.kernels & set(_model_ir.TRANSLATION_INVARIANT_KERNELS))
     ]  # fmt: skip
     exp = f"{n}_exp" if source.fast_exp else "expf"
     head = _filled(

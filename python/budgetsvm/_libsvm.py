@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _columns, _core, _parts, _validation
+from . import _columns, _core, _model_ir, _validation
 from ._columns import Layout
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
@@ -136,7 +136,7 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
         "classes": "c_svc", "values": "epsilon_svr", "sides": "one_class"
     }[says.task]  # fmt: skip
     threads = _validation.thread_count(n_jobs)
-    several = isinstance(part, _parts.Pairs) and len(part.n_support) > 2
+    several = isinstance(part, _model_ir.OneVsOneExpansion) and len(part.n_support) > 2
     if says.task == "values" and estimator._machine.n_outputs > 1:
         raise ValueError(
             f"{name} has several values a row, and LIBSVM's text has one: write a machine a "
@@ -198,28 +198,28 @@ def _absolute(points: Any, origin: np.ndarray) -> Any:
 
 def _single(part: Any, name: str) -> tuple[dict[str, Any], Any, np.ndarray, float]:
     """The kernel, points, coefficients and offset of a machine that is one expansion."""
-    if isinstance(part, _parts.Scaled) and isinstance(part.model, _parts.Linear):
-        part = _parts.Linear(part.model.coef * part.scales, part.model.intercept)
-    if isinstance(part, _parts.Pairs):
+    if isinstance(part, _model_ir.ScaledModel) and isinstance(part.model, _model_ir.LinearModel):
+        part = _model_ir.LinearModel(part.model.coef * part.scales, part.model.intercept)
+    if isinstance(part, _model_ir.OneVsOneExpansion):
         part = part.expansion()
-    if isinstance(part, _parts.Each) and len(part.outputs) == 1:
+    if isinstance(part, _model_ir.PerOutputModel) and len(part.outputs) == 1:
         part = part.outputs[0]
-    if isinstance(part, _parts.Linear):
+    if isinstance(part, _model_ir.LinearModel):
         outputs = len(part.intercept)
         points, coef = part.coef, np.ones((1, 1))
         kernel: dict[str, Any] = {"name": "linear"}
         origin = np.zeros(part.coef.shape[1])
-    elif isinstance(part, _parts.Expansion):
+    elif isinstance(part, _model_ir.KernelExpansion):
         outputs, kernel, points = len(part.intercept), part.kernel, part.points
         coef, origin = part.coef, part.origin
-    elif isinstance(part, _parts.Each):
+    elif isinstance(part, _model_ir.PerOutputModel):
         outputs = len(part.outputs)
     else:
         what = {
-            _parts.Scaled: "features that it scales (feature_scales; scale the rows before it)",
-            _parts.Features: "waves", _parts.Cells: "cells", _parts.Coded: "coded columns"
-        }[type(part)]  # fmt: skip
-        other = _LESS if isinstance(part, (_parts.Cells, _parts.Coded)) else _ELSE
+            "scaled": "features that it scales (feature_scales; scale the rows before it)",
+            "features": "waves", "cells": "cells", "coded": "coded columns",
+        }[part.kind]  # fmt: skip
+        other = _LESS if part.kind in ("cells", "coded") else _ELSE
         raise ValueError(f"LIBSVM's text is of one expansion, and {name} decides by {what}{other}")
     if outputs > 1:
         raise ValueError(

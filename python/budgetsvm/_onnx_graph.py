@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from . import _parts
-from ._parts import (
-    Cells,
-    Coded,
-    Each,
-    Expansion,
-    Features,
-    Landmarks,
-    Linear,
-    Pairs,
-    Part,
-    Scaled,
-    Waves,
+from . import _model_ir
+from ._model_ir import (
+    AdditiveModel,
+    FeatureMapModel,
+    FourierFeatures,
+    KernelExpansion,
+    LandmarkFeatures,
+    LinearModel,
+    ModelIR,
+    NearestCellModel,
+    OneVsOneExpansion,
+    PerOutputModel,
+    ScaledModel,
 )
 
 #: The version of the operators, in every runtime since 2023.
@@ -158,7 +158,7 @@ def kernel_values(graph: Graph, kernel: dict, x: str, points: np.ndarray) -> str
     raise NotImplementedError(f"kernel {name!r}")
 
 
-def _expansion(graph: Graph, x: str, part: Expansion) -> str:
+def _expansion(graph: Graph, x: str, part: KernelExpansion) -> str:
     points = part.dense()
     if len(points) == 0:
         rows = graph.fill(graph.rows_of(x), len(part.intercept), 0.0)
@@ -170,9 +170,9 @@ def _expansion(graph: Graph, x: str, part: Expansion) -> str:
     return graph.op("Add", sums, graph.doubles(part.intercept, "intercept"))
 
 
-def features(graph: Graph, x: str, part: Waves | Landmarks) -> str:
+def features(graph: Graph, x: str, part: FourierFeatures | LandmarkFeatures) -> str:
     """The features of a map, shape (n, D)."""
-    if isinstance(part, Landmarks):
+    if isinstance(part, LandmarkFeatures):
         return _expansion(graph, x, part.expansion())
     arguments = graph.op("MatMul", x, graph.doubles(part.frequencies.T, "frequencies"))
     shifts = np.concatenate([np.zeros(part.paired), part.phases])
@@ -183,7 +183,7 @@ def features(graph: Graph, x: str, part: Waves | Landmarks) -> str:
     return graph.op("Mul", found, graph.doubles(np.sqrt(2.0 / part.width)))
 
 
-def _cells(graph: Graph, x: str, part: Cells) -> str:
+def _cells(graph: Graph, x: str, part: NearestCellModel) -> str:
     """Kernel values of all terms, of which those of other cells than the nearest count nothing."""
     if not part.cells:
         return graph.fill(graph.rows_of(x), part.n_outputs, 0.0)
@@ -191,21 +191,21 @@ def _cells(graph: Graph, x: str, part: Cells) -> str:
         x = graph.op("MatMul", x, graph.doubles(part.directions.T, "directions"))
     distances = _squares(graph, x, part.centers)
     nearest = graph.op("ArgMin", distances, axis=1, keepdims=1)
-    plain = [cell for cell in part.cells if isinstance(cell, Expansion)]
+    plain = [cell for cell in part.cells if isinstance(cell, KernelExpansion)]
     owner = np.concatenate([
         np.full(len(cell.coef), at, dtype=np.int64)
-        for at, cell in enumerate(part.cells) if isinstance(cell, Expansion)
+        for at, cell in enumerate(part.cells) if isinstance(cell, KernelExpansion)
     ] or [np.zeros(0, dtype=np.int64)])  # fmt: skip
     offsets = np.zeros((len(part.cells), part.n_outputs))
     for at, cell in enumerate(part.cells):
-        if isinstance(cell, Expansion):
+        if isinstance(cell, KernelExpansion):
             offsets[at] = cell.intercept
     which = graph.op("Squeeze", nearest, graph.ints(1))
     total = graph.op("Gather", graph.doubles(offsets), which, axis=0)
     if len(owner):
         points = np.concatenate([cell.dense() + cell.origin for cell in plain])
         middle = points.mean(axis=0)
-        moves = plain[0].kernel["name"] in _parts.OF_DISTANCE
+        moves = plain[0].kernel["name"] in _model_ir.TRANSLATION_INVARIANT_KERNELS
         middle = middle if moves else np.zeros_like(middle)
         moved = graph.op("Sub", x, graph.doubles(middle))
         values = kernel_values(graph, plain[0].kernel, moved, points - middle)
@@ -214,14 +214,14 @@ def _cells(graph: Graph, x: str, part: Cells) -> str:
         sums = graph.op("MatMul", graph.op("Mul", values, own), graph.doubles(coef, "coef"))
         total = graph.op("Add", total, sums)
     for at, cell in enumerate(part.cells):
-        if not isinstance(cell, Expansion):
+        if not isinstance(cell, KernelExpansion):
             found = _cell_of_pairs(graph, x, cell, part.n_outputs)
             own = graph.to_double(graph.op("Equal", nearest, graph.ints(at)))
             total = graph.op("Add", total, graph.op("Mul", found, own))
     return total
 
 
-def _cell_of_pairs(graph: Graph, x: str, cell: _parts.CellPairs, n_outputs: int) -> str:
+def _cell_of_pairs(graph: Graph, x: str, cell: _model_ir.OneVsOneCell, n_outputs: int) -> str:
     """Values of every class from -1 to 1, by votes and by the sums of values between them."""
     k = len(cell.classes)
     values = _expansion(graph, x, cell.pairs.expansion())
@@ -276,13 +276,13 @@ def voted(graph: Graph, values: str, k: int) -> str:
     return graph.op("ArgMax", votes, axis=1, keepdims=0)
 
 
-def _coded(graph: Graph, x: str, part: Coded) -> str:
+def _coded(graph: Graph, x: str, part: AdditiveModel) -> str:
     total = None
     for coding, expansion in part.parts:
         coded = x if coding.knots is None else ranked(graph, x, coding.knots)
         coded = graph.op("Mul", graph.op("Sub", coded, graph.doubles(coding.centre)),
                          graph.doubles(coding.factor))  # fmt: skip
-        edge = _parts.FARTHEST
+        edge = _model_ir.MAX_STANDARDIZED
         coded = graph.op("Min", graph.op("Max", coded, graph.doubles(-edge)), graph.doubles(edge))
         coded = graph.op("Mul", coded, graph.doubles(coding.scales))
         values = _expansion(graph, coded, expansion)
@@ -324,26 +324,26 @@ def ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) -> 
     return columns[0] if len(columns) == 1 else graph.op("Concat", *columns, axis=1)
 
 
-def values_of(graph: Graph, x: str, part: Part) -> str:
+def values_of(graph: Graph, x: str, part: ModelIR) -> str:
     """Decision values of rows in double precision, shape (n, outputs)."""
-    if isinstance(part, Scaled):
+    if isinstance(part, ScaledModel):
         return values_of(graph, graph.op("Mul", x, graph.doubles(part.scales)), part.model)
-    if isinstance(part, Expansion):
+    if isinstance(part, KernelExpansion):
         return _expansion(graph, x, part)
-    if isinstance(part, Pairs):
+    if isinstance(part, OneVsOneExpansion):
         return _expansion(graph, x, part.expansion())
-    if isinstance(part, Each):
+    if isinstance(part, PerOutputModel):
         each = [_expansion(graph, x, output) for output in part.outputs]
         return each[0] if len(each) == 1 else graph.op("Concat", *each, axis=1)
-    if isinstance(part, Linear):
+    if isinstance(part, LinearModel):
         sums = graph.op("MatMul", x, graph.doubles(part.coef.T, "coef"))
         return graph.op("Add", sums, graph.doubles(part.intercept, "intercept"))
-    if isinstance(part, Features):
+    if isinstance(part, FeatureMapModel):
         found = features(graph, x, part.map)
         if len(part.intercept) == 0:
             return found
         sums = graph.op("MatMul", found, graph.doubles(part.coef.T, "coef"))
         return graph.op("Add", sums, graph.doubles(part.intercept, "intercept"))
-    if isinstance(part, Cells):
+    if isinstance(part, NearestCellModel):
         return _cells(graph, x, part)
     return _coded(graph, x, part)

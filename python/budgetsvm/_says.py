@@ -1,6 +1,6 @@
 """What an estimator makes of its model's values: labels, sides, probabilities, features.
 
-With `_parts`, this is all that ONNX, C and LIBSVM's text know of estimators.
+With `_model_ir`, this is all that ONNX, C and LIBSVM's text know of estimators.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from . import _curves, _parts, _table
+from . import _curves, _model_ir, _table
 from ._archive import Archived
 from ._auto import AutoEstimator
 from ._exact import ExactEstimator
@@ -59,7 +59,7 @@ class Says:
 
 
 def taken_apart(estimator: Any) -> tuple[Any, Says]:
-    """The model (a `_parts.Part`) and what is made of its values.
+    """The model (a `_model_ir.ModelIR`) and what is made of its values.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def taken_apart(estimator: Any) -> tuple[Any, Says]:
             "the kernel by name, such as kernel='rbf'"
         )
     try:
-        return _parts.model_of(fitted._machine), _says(fitted)
+        return _model_ir.read_model_ir(fitted._machine), _says(fitted)
     except ValueError as error:
         raise ValueError(f"{type(fitted).__name__}: {error}") from None
 

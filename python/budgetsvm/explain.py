@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted
 
-from . import _parts
+from . import _model_ir
 
 __all__ = ["shapley_values", "to_shapiq"]
 
@@ -139,25 +139,24 @@ def to_shapiq(estimator: Any, output: int = 0) -> Any:
     )  # fmt: skip
 
 
-def _product_kernels(estimator: Any) -> tuple[list[_parts.Expansion], np.ndarray]:
+def _product_kernels(estimator: Any) -> tuple[list[_model_ir.KernelExpansion], np.ndarray]:
     """The sums of kernel values that the machine consists of, and the factors of its features."""
     check_is_fitted(estimator)
     if getattr(estimator, "_n_functions", 0) or not hasattr(estimator, "_slopes"):
         raise ValueError(f"{_told(estimator)}; {_ELSE}")
     try:
-        model: Any = _parts.model_of(estimator._machine)
+        model: Any = _model_ir.read_model_ir(estimator._machine)
     except ValueError as error:
         raise ValueError(f"{type(estimator).__name__}: {error}") from None
     scales = np.ones(estimator.n_features_in_)
-    if isinstance(model, _parts.Scaled):
+    if isinstance(model, _model_ir.ScaledModel):
         model, scales = model.model, model.scales
-    if isinstance(model, _parts.Pairs):
+    if isinstance(model, _model_ir.OneVsOneExpansion):
         model = model.expansion()
-    found = model.outputs if isinstance(model, _parts.Each) else [model]
-    parts = [part for part in found if isinstance(part, _parts.Expansion)]
+    found = model.outputs if isinstance(model, _model_ir.PerOutputModel) else [model]
+    parts = [part for part in found if isinstance(part, _model_ir.KernelExpansion)]
     if len(parts) < len(found):
-        kind = type(model).__name__.lower()
-        raise ValueError(f"{_told(estimator)}, not of {kind}; {_ELSE}")
+        raise ValueError(f"{_told(estimator)}, not of {model.kind}; {_ELSE}")
     name = parts[0].kernel["name"]
     if name not in ("rbf", "laplacian"):
         raise ValueError(
@@ -172,7 +171,9 @@ def _told(estimator: Any) -> str:
     return f"{kind}: Shapley values are of sums of kernel values alone"
 
 
-def _of_expansion(part: _parts.Expansion, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _of_expansion(
+    part: _model_ir.KernelExpansion, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     points, rows = part.dense(), rows - part.origin
     gamma, squared = part.kernel["gamma"], part.kernel["name"] == "rbf"
     (n, d), terms = rows.shape, len(points)

@@ -22,7 +22,7 @@ from sklearn.base import is_classifier
 import budgetsvm as b
 import files
 from budgetsvm import serve
-from budgetsvm._parts import model_of
+from budgetsvm._model_ir import read_model_ir
 from budgetsvm._says import taken_apart
 from budgetsvm.convert import to_c, to_libsvm
 
@@ -113,7 +113,7 @@ def table() -> str:
             continue
         counts = [2, 3] if is_classifier(cls()) else [2]
         fitted = [_fitted(cls, count) for count in counts]
-        kinds = [type(model_of(machine._machine)).__name__.lower() for machine in fitted]
+        kinds = [read_model_ir(machine._machine).kind for machine in fitted]
         cells = [f"`{name}`", " or ".join(dict.fromkeys(kinds))]
         for write in forms.values():
             said = [_tried(write, machine) for machine in fitted]

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import budgetsvm as b
 import machines
-from budgetsvm._parts import FARTHEST, Coded, model_of
+from budgetsvm._model_ir import MAX_STANDARDIZED, AdditiveModel, read_model_ir
 from budgetsvm.onnx import register, to_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -102,8 +102,8 @@ def test_a_graph_says_what_the_estimator_says(name, dtype):
 
 def rounding(machine):
     """What kernel values in float32 leave of a sum with large coefficients of both signs."""
-    part = model_of(machine._machine)
-    parts = [own for _, own in part.parts] if isinstance(part, Coded) else []
+    part = read_model_ir(machine._machine)
+    parts = [own for _, own in part.parts] if isinstance(part, AdditiveModel) else []
     weight = sum(np.abs(own.coef).sum(axis=0).max() for own in parts)
     return 0.25 * np.finfo(np.float32).eps * weight
 
@@ -112,12 +112,15 @@ def test_a_graph_of_a_float32_machine_is_its_formula_in_double():
     machine = machines.machine("AutoSVR-0-values")
     assert machine._machine.dtype == "float32"
     X = machines.rows().astype(np.float32).astype(np.float64)
-    part = model_of(machine._machine)
+    part = read_model_ir(machine._machine)
     wanted = 0.0
     for coding, own in part.parts:
         columns = [np.interp(x, *knots) for x, knots in zip(X.T, coding.knots or [], strict=False)]
         rows = np.stack(columns, axis=1) if columns else X
-        rows = np.clip((rows - coding.centre) * coding.factor, -FARTHEST, FARTHEST) * coding.scales
+        rows = (
+            np.clip((rows - coding.centre) * coding.factor, -MAX_STANDARDIZED, MAX_STANDARDIZED)
+            * coding.scales
+        )
         squares = own.kernel["gamma"] * cdist(rows - own.origin, own.dense(), "sqeuclidean")
         assert own.kernel["name"] == "rbf"
         wanted = wanted + np.exp(-squares) @ own.coef + own.intercept
