@@ -14,7 +14,7 @@ from ._columns import Layout
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._files import Target, whole
-from ._says import Says, taken_apart
+from ._prediction_rule import PredictionRule, decompose
 from .data import source_of
 
 _MACHINES: dict[str, Any] = {
@@ -116,36 +116,36 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
         waves, another kernel, known functions, labels that are no whole numbers; the message says
         what works instead.
     """
-    part, says = taken_apart(estimator)
+    part, rule = decompose(estimator)
     name = type(estimator).__name__
-    if says.task == "features":
+    if rule.task == "features":
         raise ValueError(f"{name} is a transformer, which decides nothing{_ELSE}")
-    if says.task == "sets":
+    if rule.task == "sets":
         raise ValueError(f"{name} has sets of labels, and LIBSVM's text has one label a row{_ELSE}")
-    if says.functions is not None:
+    if rule.functions is not None:
         raise ValueError(
             f"LIBSVM has no known functions beside the kernel, as {name} has; "
             "budgetsvm.onnx.to_onnx writes it down, with their values as a second input"
         )
-    if says.curves is not None and says.curves.decide:
+    if rule.curves is not None and rule.curves.decide:
         raise ValueError(
             f"{name} is calibrated: its labels are the most probable ones, which LIBSVM's text has "
             f"no place for; write it before calibrate{_ELSE}"
         )
     kind = getattr(estimator, "_impl", None) or {
         "classes": "c_svc", "values": "epsilon_svr", "sides": "one_class"
-    }[says.task]  # fmt: skip
+    }[rule.task]  # fmt: skip
     threads = _validation.thread_count(n_jobs)
     several = isinstance(part, _model_ir.OneVsOneExpansion) and len(part.n_support) > 2
-    if says.task == "values" and estimator._machine.n_outputs > 1:
+    if rule.task == "values" and estimator._machine.n_outputs > 1:
         raise ValueError(
             f"{name} has several values a row, and LIBSVM's text has one: write a machine a "
             f"column{_ELSE}"
         )
     single = None if several else _single(part, name)
-    labels = _labels(says, name) if says.task == "classes" else []
+    labels = _labels(rule, name) if rule.task == "classes" else []
     if single is None:
-        sigmoids = says.probability[1] if says.probability else None
+        sigmoids = rule.probability[1] if rule.probability else None
         text = _core.libsvm_write(
             kind, json.dumps(part.kernel), _absolute(part.points, part.origin), part.coef,
             labels=labels, n_support=part.n_support, rho=(-part.intercept).tolist(),
@@ -163,8 +163,8 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
         else:
             n_support = [len(coef)]
         sigmoids = None
-        if says.probability is not None:
-            slopes, offsets = says.probability[1]
+        if rule.probability is not None:
+            slopes, offsets = rule.probability[1]
             # Of the first class at the value of the second: turned round.
             sigmoids = (np.atleast_1d(slopes).tolist(), (-np.atleast_1d(offsets)).tolist())
         text = _core.libsvm_write(
@@ -176,8 +176,8 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
             file.write(piece)
 
 
-def _labels(says: Says, name: str) -> list[int]:
-    classes = np.asarray(says.classes)
+def _labels(rule: PredictionRule, name: str) -> list[int]:
+    classes = np.asarray(rule.classes)
     whole_numbers = classes.dtype.kind in "iub" or (
         classes.dtype.kind == "f" and bool((classes == np.round(classes)).all())
     )

@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from . import _onnx_graph
 from ._onnx_graph import Graph
-from ._onnx_says import labels, of_rows
-from ._says import taken_apart
+from ._onnx_prediction import label_nodes, prediction_nodes
+from ._prediction_rule import decompose
 
 #: What converters of scikit-learn's meta-estimators ask classifiers for: decision values, a column
 #: a class, in the place of probabilities.
@@ -69,22 +69,22 @@ def _two_columns(scope: Any, model: Any, has_probabilities: bool, scores: bool) 
 
 
 def _names(model: Any, scores: bool) -> list[str]:
-    says = taken_apart(model)[1]
-    if says.functions is not None:
+    rule = decompose(model)[1]
+    if rule.functions is not None:
         raise ValueError(
             f"{type(model).__name__} with functions has a second input, which a pipeline has not: "
             "use budgetsvm.onnx.to_onnx on the machine"
         )
-    if says.task == "values":
+    if rule.task == "values":
         return ["variable"]
-    if says.task == "sets":
+    if rule.task == "sets":
         raise ValueError(
             f"{type(model).__name__} with sets of labels has no place in a converted pipeline: use "
             "budgetsvm.onnx.to_onnx on the machine"
         )
-    if says.task == "features":
+    if rule.task == "features":
         return ["variable"]
-    has = says.probability is not None or says.curves is not None
+    has = rule.probability is not None or rule.curves is not None
     return ["label", "probabilities" if has and not scores else "decision"]
 
 
@@ -111,15 +111,15 @@ def parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> An
 def shapes(operator: Any) -> None:
     """The shapes of the outputs."""
     model, rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
-    says, scores = taken_apart(model)[1], _wants_scores(operator.scope_inst, model)
-    wide = {"classes": len(says.classes) if says.classes is not None else 1, "features": says.width}
+    rule, scores = decompose(model)[1], _wants_scores(operator.scope_inst, model)
+    wide = {"classes": len(rule.classes) if rule.classes is not None else 1, "features": rule.width}
     for name, output in zip(_names(model, scores), operator.outputs, strict=True):
-        several = name == "probabilities" or (scores and says.task == "classes")
-        several = several or wide.get(says.task, 1) > 2 or says.task == "features"
-        width = wide.get(says.task, 1) if several else 1
-        if says.task == "values":
+        several = name == "probabilities" or (scores and rule.task == "classes")
+        several = several or wide.get(rule.task, 1) > 2 or rule.task == "features"
+        width = wide.get(rule.task, 1) if several else 1
+        if rule.task == "values":
             width = model._machine.n_outputs
-        if name == "decision" and says.pairs and says.shape == "ovo":
+        if name == "decision" and rule.pairs and rule.shape == "ovo":
             width = max(1, width * (width - 1) // 2)
         output.type.shape = [rows] if name == "label" else [rows, width]
 
@@ -130,26 +130,26 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     from skl2onnx.common.data_types import Int64TensorType
 
     model = operator.raw_operator
-    part, says = taken_apart(model)
+    part, rule = decompose(model)
     graph = Graph(onnx.helper, prefix=f"{scope.get_unique_operator_name('budgetsvm')}_")
-    found = of_rows(graph, graph.to_double(operator.inputs[0].full_name), None, part, says)
+    found = prediction_nodes(graph, graph.to_double(operator.inputs[0].full_name), None, part, rule)
     scores = _wants_scores(scope, model, container)
-    has = says.probability is not None or says.curves is not None
-    two = says.task == "classes" and len(says.classes) == 2
-    if says.task == "classes":
+    has = rule.probability is not None or rule.curves is not None
+    two = rule.task == "classes" and len(rule.classes) == 2
+    if rule.task == "classes":
         two = _two_columns(scope, model, has, scores) and two
     for name, output in zip(_names(model, scores), operator.outputs, strict=True):
         if name == "label":
-            value, _ = labels(graph, found["label"], says)
-            kind = np.asarray(says.classes).dtype.kind
+            value, _ = label_nodes(graph, found["label"], rule)
+            kind = np.asarray(rule.classes).dtype.kind
             if (
                 kind not in "iu"
                 and type(output.type) is Int64TensorType
-                and says.classes is not None
+                and rule.classes is not None
             ):
                 value = graph.cast(found["label"] if kind in "UOT" else value, np.int64)
         else:
-            inside = {"variable": "features" if says.task == "features" else "value"}.get(
+            inside = {"variable": "features" if rule.task == "features" else "value"}.get(
                 name, name
             )
             decided = found[inside]

@@ -16,8 +16,8 @@ from ._archive import estimators
 from ._columns import layout_of
 from ._files import Target, whole
 from ._onnx_graph import Graph
-from ._onnx_says import labels, of_rows
-from ._says import taken_apart
+from ._onnx_prediction import label_nodes, prediction_nodes
+from ._prediction_rule import decompose
 
 __all__ = ["register", "to_onnx"]
 
@@ -77,22 +77,22 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
     single = np.dtype(dtype) == np.float32
     if not single and np.dtype(dtype) != np.float64:
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
-    part, says = taken_apart(estimator)
+    part, rule = decompose(estimator)
     onnx = _onnx()
     helper = onnx.helper
     graph = Graph(helper, single=single)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    inputs = [helper.make_tensor_value_info("X", kind, ["n", says.n_features])]
+    inputs = [helper.make_tensor_value_info("X", kind, ["n", rule.n_features])]
     functions = None
-    if says.functions is not None:
-        width = len(says.functions)
+    if rule.functions is not None:
+        width = len(rule.functions)
         inputs.append(helper.make_tensor_value_info("functions", kind, ["n", width]))
         functions = graph.to_double("functions")
-    found = of_rows(graph, graph.to_double("X"), functions, part, says)
+    found = prediction_nodes(graph, graph.to_double("X"), functions, part, rule)
     outputs = []
     for name, value in found.items():
         if name == "label":
-            made, kind_of_labels = labels(graph, value, says)
+            made, kind_of_labels = label_nodes(graph, value, rule)
             outputs.append(helper.make_tensor_value_info(name, kind_of_labels, ["n"]))
         elif name == "labels":
             made, whole_number = value, helper.np_dtype_to_tensor_dtype(np.dtype(np.int64))

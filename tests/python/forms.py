@@ -23,7 +23,7 @@ import budgetsvm as b
 import files
 from budgetsvm import serve
 from budgetsvm._model_ir import read_model_ir
-from budgetsvm._says import taken_apart
+from budgetsvm._prediction_rule import decompose
 from budgetsvm.convert import to_c, to_libsvm
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
@@ -100,7 +100,7 @@ def table() -> str:
     forms = {
         "`save`": _saved,
         "`serve`": lambda machine: serve.load(_saved(machine)),
-        "ONNX": taken_apart,
+        "ONNX": decompose,
         "C": to_c,
         "LIBSVM": lambda machine: to_libsvm(machine, io.BytesIO()),
     }

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import budgetsvm as b
 import machines
-from budgetsvm._says import taken_apart
+from budgetsvm._prediction_rule import decompose
 from budgetsvm.convert import to_c
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -162,7 +162,7 @@ def test_machines_that_tune_themselves(compiled, short):
         rows, found = rows[kept].astype(machine._machine.dtype), found[kept]
         values, labels, proba = answers(machine, rows)
         width, size = values.shape[1], np.abs(values).max()
-        part, _ = taken_apart(machine)
+        part, _ = decompose(machine)
         sums = [np.abs(expansion.coef).sum(axis=0).max() for _, expansion in part.parts]
         # As many times the rounding of a kernel value as coefficients of both signs cancel.
         bound = (1e-4 if short else 3e-7) * max(1.0, sum(sums) / size)

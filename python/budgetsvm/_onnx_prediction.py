@@ -1,4 +1,4 @@
-"""What an estimator makes of its model's values, as nodes of an ONNX graph."""
+"""The prediction rule of an estimator as nodes of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ import numpy as np
 
 from ._curves import Curves
 from ._onnx_graph import Graph, one_a_class, ranked, values_of, voted
-from ._says import Says
+from ._prediction_rule import PredictionRule
 from ._votes import LEAST
 
 
-def of_rows(graph: Graph, x: str, functions: str | None, part: Any, says: Says) -> dict[str, str]:
-    """Outputs of rows in double precision."""
-    if says.plans is not None and any(plan["missing"] for plan in says.plans):
-        x = filled(graph, x, says.plans)
-    elif says.plans is not None:
-        fill = graph.doubles([plan["fill"] for plan in says.plans])
+def prediction_nodes(
+    graph: Graph, x: str, functions: str | None, part: Any, rule: PredictionRule
+) -> dict[str, str]:
+    """All outputs for the rows `x`, by name, in double precision."""
+    if rule.plans is not None and any(plan["missing"] for plan in rule.plans):
+        x = imputation_nodes(graph, x, rule.plans)
+    elif rule.plans is not None:
+        fill = graph.doubles([plan["fill"] for plan in rule.plans])
         x = graph.op("Where", graph.op("IsNaN", x), fill, x)
     values = values_of(graph, x, part)
-    if says.sign != 1.0:
-        values = graph.op("Mul", values, graph.doubles(says.sign))
+    if rule.sign != 1.0:
+        values = graph.op("Mul", values, graph.doubles(rule.sign))
     if functions is not None:
-        own = graph.op("MatMul", functions, graph.doubles(says.functions))
+        own = graph.op("MatMul", functions, graph.doubles(rule.functions))
         values = graph.op("Add", values, own)
-    found = answers(graph, values, says)
-    if says.task == "features":
+    found = _rule_nodes(graph, values, rule)
+    if rule.task == "features":
         width = getattr(part, "model", part).map.width
-        if width < says.width:
-            zeros = graph.fill(graph.rows_of(x), says.width - width, 0.0)
+        if width < rule.width:
+            zeros = graph.fill(graph.rows_of(x), rule.width - width, 0.0)
             found["features"] = graph.op("Concat", values, zeros, axis=1)
     return found
 
 
-def labels(graph: Graph, places: str, says: Says) -> tuple[str, int]:
-    """The labels of places among the classes, and the type that they have."""
+def label_nodes(graph: Graph, places: str, rule: PredictionRule) -> tuple[str, int]:
+    """The labels at these indices of the classes, and their ONNX type."""
     helper = graph.helper
-    if says.task == "sides":
+    if rule.task == "sides":
         inside = graph.cast(places, np.int64)
         twice = graph.op("Mul", inside, graph.tensor(np.int64(2)))
         number = int(helper.np_dtype_to_tensor_dtype(np.dtype(np.int64)))
         return graph.op("Sub", twice, graph.tensor(np.int64(1))), number
-    classes = np.asarray(says.classes)
+    classes = np.asarray(rule.classes)
     if classes.dtype.kind in "iu":
         classes = classes.astype(np.int64)
     elif classes.dtype.kind == "f":
@@ -55,8 +57,8 @@ def labels(graph: Graph, places: str, says: Says) -> tuple[str, int]:
     return told, int(helper.np_dtype_to_tensor_dtype(classes.dtype))
 
 
-def filled(graph: Graph, x: str, plans: list[dict]) -> str:
-    """Rows of which missing numbers are filled, and columns that say so."""
+def imputation_nodes(graph: Graph, x: str, plans: list[dict]) -> str:
+    """Rows with missing numbers imputed, and an indicator column where the model has one."""
     columns = []
     for at, plan in enumerate(plans):
         own = graph.op("Gather", x, graph.ints(at), axis=1)
@@ -67,60 +69,60 @@ def filled(graph: Graph, x: str, plans: list[dict]) -> str:
     return graph.op("Concat", *columns, axis=1)
 
 
-def answers(graph: Graph, values: str, says: Says) -> dict[str, str]:
-    """Outputs by their names; of "label" the place among the classes."""
-    if says.task == "features":
+def _rule_nodes(graph: Graph, values: str, rule: PredictionRule) -> dict[str, str]:
+    """Outputs by name; "label" is an index of the classes."""
+    if rule.task == "features":
         return {"features": values}
-    if says.task == "values" and says.rising:
+    if rule.task == "values" and rule.rising:
         shape = graph.op("Shape", values)
         width = graph.op("Slice", shape, graph.ints(1), graph.ints(2))
         return {"value": graph.op("TopK", values, width, outputs=2, axis=1, largest=0, sorted=1)}
-    if says.task == "values":
+    if rule.task == "values":
         return {"value": values}
-    if says.task == "sides":
-        inside = graph.op("GreaterOrEqual", values, graph.doubles(-says.boundary))
-        if says.boundary:
-            near = graph.op("LessOrEqual", graph.op("Abs", values), graph.doubles(says.boundary))
+    if rule.task == "sides":
+        inside = graph.op("GreaterOrEqual", values, graph.doubles(-rule.boundary))
+        if rule.boundary:
+            near = graph.op("LessOrEqual", graph.op("Abs", values), graph.doubles(rule.boundary))
             values = graph.op("Where", near, graph.doubles(0.0), values)
         return {"label": graph.op("Squeeze", inside, graph.ints(1)), "decision": values}
-    if says.task == "sets":
+    if rule.task == "sets":
         own = graph.op("Greater", values, graph.doubles(0.0))
         found = {"labels": graph.cast(own, np.int64), "decision": values}
-        if says.probability is not None:
+        if rule.probability is not None:
             found["probabilities"] = graph.op("Sigmoid", values)
         return found
-    k = len(says.classes)
+    k = len(rule.classes)
     found = {}
-    if says.pairs and k > 2:
+    if rule.pairs and k > 2:
         by_class = one_a_class(graph, values, k)
-        if says.break_ties:
+        if rule.break_ties:
             found["label"] = graph.op("ArgMax", by_class, axis=1, keepdims=0)
         else:
             found["label"] = voted(graph, values, k)
-        found["decision"] = by_class if says.shape == "ovr" else values
+        found["decision"] = by_class if rule.shape == "ovr" else values
     elif k > 2:
         found = {"label": graph.op("ArgMax", values, axis=1, keepdims=0), "decision": values}
     else:
-        decision = graph.op("Neg", values) if says.pairs else values
+        decision = graph.op("Neg", values) if rule.pairs else values
         positive = graph.op("Greater", decision, graph.doubles(0.0))
-        if says.most_probable:
-            a, b = says.probability[1]  # type: ignore[index]
+        if rule.most_probable:
+            a, b = rule.probability[1]  # type: ignore[index]
             odds = graph.op("Add", graph.op("Mul", values, graph.doubles(a)), graph.doubles(b))
             positive = graph.op("Less", odds, graph.doubles(0.0))
         positive = graph.op("Squeeze", positive, graph.ints(1))
         found = {"label": graph.cast(positive, np.int64), "decision": decision}
-    if says.probability is not None:
-        found["probabilities"] = _probabilities(graph, values, says, k)
-    elif says.curves is not None:
-        own = graph.op("Mul", values, graph.doubles(says.sign)) if says.sign != 1.0 else values
-        found["probabilities"] = by_curves(graph, own, says.curves, k)
-        if says.curves.decide:
+    if rule.probability is not None:
+        found["probabilities"] = _probability_nodes(graph, values, rule, k)
+    elif rule.curves is not None:
+        own = graph.op("Mul", values, graph.doubles(rule.sign)) if rule.sign != 1.0 else values
+        found["probabilities"] = _calibration_nodes(graph, own, rule.curves, k)
+        if rule.curves.decide:
             found["label"] = graph.op("ArgMax", found["probabilities"], axis=1, keepdims=0)
     return found
 
 
-def by_curves(graph: Graph, values: str, curves: Curves, k: int) -> str:
-    """Probabilities of a calibrated machine, of values as it has them."""
+def _calibration_nodes(graph: Graph, values: str, curves: Curves, k: int) -> str:
+    """Probabilities from the curves of a calibrated machine."""
     if curves.softmax is not None:
         scaled = graph.op("Mul", values, graph.doubles(curves.softmax))
         return graph.op("Softmax", scaled, axis=1)
@@ -135,16 +137,16 @@ def by_curves(graph: Graph, values: str, curves: Curves, k: int) -> str:
         first = graph.op("Sub", graph.doubles(1.0), shares)
         return graph.op("Concat", first, shares, axis=1)
     if curves.pairs:
-        return _coupled(graph, shares, k)
+        return _coupling_nodes(graph, shares, k)
     total = graph.op("ReduceSum", shares, graph.ints(1), keepdims=1)
     some = graph.op("Greater", total, graph.doubles(0.0))
     parts = graph.op("Div", shares, graph.op("Where", some, total, graph.doubles(1.0)))
     return graph.op("Where", some, parts, graph.doubles(1.0 / k))
 
 
-def _probabilities(graph: Graph, values: str, says: Says, k: int) -> str:
-    assert says.probability is not None
-    how, told = says.probability
+def _probability_nodes(graph: Graph, values: str, rule: PredictionRule, k: int) -> str:
+    assert rule.probability is not None
+    how, told = rule.probability
     if how == "softmax":
         scaled = graph.op("Mul", values, graph.doubles(told[0]))
         return graph.op("Softmax", scaled, axis=1)
@@ -155,10 +157,10 @@ def _probabilities(graph: Graph, values: str, says: Says, k: int) -> str:
         return graph.op("Concat", graph.op("Sigmoid", odds), second, axis=1)
     odds = graph.op("Mul", values, graph.doubles(told[0]))
     odds = graph.op("Add", odds, graph.doubles(told[1]))
-    return _coupled(graph, graph.op("Sigmoid", graph.op("Neg", odds)), k)
+    return _coupling_nodes(graph, graph.op("Sigmoid", graph.op("Neg", odds)), k)
 
 
-def _coupled(graph: Graph, r: str, k: int) -> str:
+def _coupling_nodes(graph: Graph, r: str, k: int) -> str:
     """The coupling of `_probability`: p of sum 1 that minimises ``Σ_{i<j} (r_ji p_i - r_ij p_j)²``.
 
     `r` are the shares of the first of each pair. With the last p put in as one less the others it
@@ -182,7 +184,7 @@ def _coupled(graph: Graph, r: str, k: int) -> str:
     diagonal = graph.op("Mul", squares, graph.doubles(np.eye(k)[None]))
     q = graph.op("Sub", diagonal, graph.op("Mul", shares, turned))
 
-    # The system of all but the last, with its right side.
+    # The linear system of all classes but the last, with its right-hand side.
     def part(value: str, rows: tuple[int, int], columns: tuple[int, int]) -> str:
         begin, end = graph.ints(rows[0], columns[0]), graph.ints(rows[1], columns[1])
         return graph.op("Slice", value, begin, end, graph.ints(1, 2))

@@ -1,4 +1,4 @@
-"""The text of C headers that makes answers of decision values; names between @ are put in."""
+"""Templates of the C code of prediction rules; names between @ are placeholders."""
 
 VALUES = """
 static inline void @n@_values(const float *x, double *values)

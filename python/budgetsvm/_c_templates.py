@@ -1,4 +1,4 @@
-"""The text of C headers; names between @ are put in."""
+"""Templates of the C code of models; names between @ are placeholders."""
 
 HEAD = """
 /* @who@, written by budgetsvm: C99, no allocation, math.h alone.

@@ -1,6 +1,7 @@
-"""What an estimator makes of its model's values: labels, sides, probabilities, features.
+"""The rule by which an estimator turns decision values into predictions.
 
-With `_model_ir`, this is all that ONNX, C and LIBSVM's text know of estimators.
+Predictions are labels, sides of a boundary, values, probabilities or features. The exports to ONNX,
+C and LIBSVM's text know an estimator by this rule and by its `_model_ir` only.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ from ._votes import BOUNDARY
 
 
 @dataclass(frozen=True)
-class Says:
-    """How values become answers.
+class PredictionRule:
+    """How decision values become predictions.
 
-    1. The values of the model are multiplied by `sign`, and get what known functions add.
-    2. "classes": the label of a positive value (or of the largest); of `pairs`, by votes. "sets":
-       the labels of all positive values. "values": themselves. "sides": 1 from -`boundary` on.
-       "features": themselves and zeros up to `width`.
-    3. `probability` is a sigmoid of the one value, a softmax of several, or sigmoids of pairs that
-       are coupled; `most_probable` says that they decide labels.
+    1. The values of the model are multiplied by `sign`; then the known functions of a
+       semi-parametric machine are added.
+    2. `task` says what is predicted. "classes": the label whose value is positive or the largest;
+       with `pairs` the label with the most votes. "sets": the labels of all positive values.
+       "values": the values. "sides": 1 where the value is at least -`boundary`, else -1.
+       "features": the values, followed by zeros up to `width`.
+    3. `probability` is a sigmoid of one value, a softmax of several values, or coupled sigmoids of
+       the pairs. With `most_probable` the most probable label is predicted.
     """
 
     task: Literal["classes", "sets", "values", "sides", "features"]
@@ -46,27 +49,27 @@ class Says:
     break_ties: bool = False
     probability: tuple[str, Any] | None = None
     most_probable: bool = False
-    #: Of a calibrated machine, or one of the logistic loss: see `_curves`.
+    #: The curves of a calibrated machine, or of one with the logistic loss: see `_curves`.
     curves: Any = None
     boundary: float = 0.0
     width: int = 0
-    #: Parameters of known functions, shape (n_functions, n_outputs).
+    #: Coefficients of the known functions, shape (n_functions, n_outputs).
     functions: Any = None
-    #: Whether the values of a row are sorted: several quantiles.
+    #: Whether the values of a row are sorted, as several quantiles are.
     rising: bool = False
-    #: How columns of a table with missing numbers become those of the model.
+    #: The column encoders, which impute missing numbers before the model is evaluated.
     plans: Any = None
 
 
-def taken_apart(estimator: Any) -> tuple[Any, Says]:
-    """The model (a `_model_ir.ModelIR`) and what is made of its values.
+def decompose(estimator: Any) -> tuple[Any, PredictionRule]:
+    """The model of a fitted estimator (a `_model_ir.ModelIR`) and its prediction rule.
 
     Raises
     ------
     NotFittedError
         If the estimator is not fitted.
     ValueError, TypeError
-        If what it decides with cannot be written down.
+        If the estimator cannot be exported.
     """
     if not isinstance(estimator, Archived):
         raise TypeError(
@@ -81,31 +84,33 @@ def taken_apart(estimator: Any) -> tuple[Any, Says]:
             "the kernel by name, such as kernel='rbf'"
         )
     try:
-        return _model_ir.read_model_ir(fitted._machine), _says(fitted)
+        return _model_ir.read_model_ir(fitted._machine), _prediction_rule(fitted)
     except ValueError as error:
         raise ValueError(f"{type(fitted).__name__}: {error}") from None
 
 
-def _says(fitted: Any) -> Says:
+def _prediction_rule(fitted: Any) -> PredictionRule:
     common: dict[str, Any] = {"n_features": fitted.n_features_in_, "dtype": fitted._machine.dtype}
     if isinstance(fitted, ExactEstimator):
         common["sign"] = float(fitted._sign())
     if isinstance(fitted, Semiparametric) and fitted._n_functions:
         common["functions"] = common["sign"] * np.atleast_2d(fitted.parametric_coef_).T
     if isinstance(fitted, AutoEstimator):
-        common["plans"] = _plans(fitted)
+        common["plans"] = _column_encoders(fitted)
     if is_classifier(fitted):
-        return _classes(fitted, common)
+        return _classification_rule(fitted, common)
     if is_outlier_detector(fitted):
         edge = BOUNDARY * (1.0 + abs(float(fitted.offset_[0])))
-        return Says("sides", **common, boundary=edge if isinstance(fitted, OneClass) else 0.0)
+        return PredictionRule(
+            "sides", **common, boundary=edge if isinstance(fitted, OneClass) else 0.0
+        )
     if is_regressor(fitted):
         several = isinstance(fitted, SeveralTargets) and fitted._levels() is not None
-        return Says("values", **common, rising=several)
-    return Says("features", **common, width=fitted._n_features_out)
+        return PredictionRule("values", **common, rising=several)
+    return PredictionRule("features", **common, width=fitted._n_features_out)
 
 
-def _plans(fitted: Any) -> Any:
+def _column_encoders(fitted: Any) -> Any:
     plans = fitted._planned()
     if _table.wants_frame(plans):
         raise ValueError(
@@ -115,11 +120,11 @@ def _plans(fitted: Any) -> Any:
     return plans
 
 
-def _classes(fitted: Any, common: dict[str, Any]) -> Says:
+def _classification_rule(fitted: Any, common: dict[str, Any]) -> PredictionRule:
     common["classes"] = fitted.classes_
     if isinstance(fitted, LabelSets) and fitted._has_sets():
         odds = ("sigmoid", None) if getattr(fitted, "loss", None) == "log_loss" else None
-        return Says("sets", **common, probability=odds)
+        return PredictionRule("sets", **common, probability=odds)
     curves = _curves.of_machine(fitted._machine)
     if curves is None and getattr(fitted, "loss", None) == "log_loss":
         outputs = fitted._machine.n_outputs
@@ -127,7 +132,7 @@ def _classes(fitted: Any, common: dict[str, Any]) -> Says:
     common["curves"] = curves
     if isinstance(fitted, ExactClassifier):
         sigmoids = fitted.__dict__.get("_sigmoids")
-        return Says(
+        return PredictionRule(
             "classes", **common, pairs=True, shape=fitted.decision_function_shape,
             break_ties=bool(fitted.break_ties),
             probability=None if sigmoids is None or curves is not None else ("pairs", sigmoids),
@@ -135,5 +140,5 @@ def _classes(fitted: Any, common: dict[str, Any]) -> Says:
     if isinstance(fitted, AutoEstimator) and curves is None:
         how = "softmax" if len(fitted.classes_) > 2 else "sigmoid"
         told = (how, np.asarray(fitted._calibration, dtype=np.float64))
-        return Says("classes", **common, probability=told, most_probable=how == "sigmoid")
-    return Says("classes", **common)
+        return PredictionRule("classes", **common, probability=told, most_probable=how == "sigmoid")
+    return PredictionRule("classes", **common)
