@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _core, _names, _validation, _votes
+from . import _core, _names, _one_vs_one, _validation
 from ._available import available_if
 from ._calibration import Calibrated
 from ._docs import documented
@@ -170,7 +170,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         if len(self.classes_) == 2:
             return -values[:, 0]
         if self.decision_function_shape == "ovr":
-            return _votes.one_a_class(values, len(self.classes_))
+            return _one_vs_one.ovr_decision_function(values, len(self.classes_))
         return values
 
     def _slopes(self, X: Any) -> np.ndarray:
@@ -182,7 +182,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         step = max(1, TOGETHER // (self._machine.n_outputs * self.n_features_in_))
         parts = [rows[first : first + step] for first in range(0, rows.shape[0], step)]
         found = [
-            _votes.slopes_a_class(
+            _one_vs_one.ovr_gradient(
                 self._decided_checked(part), super(ExactClassifier, self)._slopes(part), k
             )
             for part in parts
@@ -224,8 +224,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         if k == 2:
             return self.classes_[(values[:, 0] < 0).astype(np.intp)]
         if self.break_ties:
-            return self.classes_[_votes.one_a_class(values, k).argmax(axis=1)]
-        return self.classes_[_votes.voted(values, k)]
+            return self.classes_[_one_vs_one.ovr_decision_function(values, k).argmax(axis=1)]
+        return self.classes_[_one_vs_one.vote(values, k)]
 
     @available_if(_has_proba)
     @documented
@@ -248,8 +248,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
                 "predict_proba is not available when fitted with probability=False"
             )
         k = len(self.classes_)
-        machine = _votes.with_pair_sigmoids(self._machine, self._sigmoids, k)
-        return _votes.of_pair_sigmoids(self._answers(machine, X, "probabilities"))
+        machine = _one_vs_one.with_pair_sigmoids(self._machine, self._sigmoids, k)
+        return _one_vs_one.clip_pair_probabilities(self._answers(machine, X, "probabilities"))
 
     @available_if(_has_proba)
     @documented

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples
 
-from . import _core, _names, _validation, _votes
+from . import _core, _names, _one_vs_one, _validation
 from ._docs import documented
 from ._exact import TUNED, EitherSolver, ExactEstimator
 from ._hyperparameters import hyperparameters
@@ -173,7 +173,7 @@ class OneClass(OutlierMixin, ExactEstimator):
 
     def _sided(self, values: np.ndarray) -> np.ndarray:
         """Values of which rounding does not decide the side: support vectors on the boundary."""
-        return _votes.sided(values, self.offset_)
+        return _one_vs_one.round_to_boundary(values, self.offset_)
 
 
 @hyperparameters

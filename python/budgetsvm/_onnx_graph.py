@@ -98,7 +98,7 @@ class Graph:
         return self.op("Expand", self.doubles(np.full((1, 1), value)), size)
 
 
-def _squares(graph: Graph, x: str, points: np.ndarray) -> str:
+def _squared_distances(graph: Graph, x: str, points: np.ndarray) -> str:
     """Squared distances, shape (n, B)."""
     own = graph.op("ReduceSum", graph.op("Mul", x, x), graph.ints(1), keepdims=1)
     theirs = graph.doubles((points**2).sum(axis=1)[None, :])
@@ -107,7 +107,7 @@ def _squares(graph: Graph, x: str, points: np.ndarray) -> str:
     return graph.op("Max", sums, graph.doubles(0.0))
 
 
-def _absolute(graph: Graph, x: str, points: np.ndarray) -> str:
+def _manhattan_distances(graph: Graph, x: str, points: np.ndarray) -> str:
     """Sums of absolute differences, shape (n, B), a feature at a time."""
     helper, b = graph.helper, len(points)
     inner = Graph(helper, f"{graph.prefix}scan{len(graph.nodes)}_")
@@ -133,14 +133,16 @@ def kernel_values(graph: Graph, kernel: dict, x: str, points: np.ndarray) -> str
     """Kernel values of rows and points, shape (n, B)."""
     name, number = kernel["name"], graph.doubles
     if name == "rbf":
-        squares = _squares(graph, x, points)
+        squares = _squared_distances(graph, x, points)
         return graph.op("Exp", graph.op("Mul", squares, number(-kernel["gamma"])))
     if name == "laplacian":
-        sums = _absolute(graph, x, points)
+        sums = _manhattan_distances(graph, x, points)
         return graph.op("Exp", graph.op("Mul", sums, number(-kernel["gamma"])))
     if name in ("matern32", "matern52"):
         p = 3 if name == "matern32" else 5
-        scaled = graph.op("Mul", _squares(graph, x, points), number(2.0 * p * kernel["gamma"]))
+        scaled = graph.op(
+            "Mul", _squared_distances(graph, x, points), number(2.0 * p * kernel["gamma"])
+        )
         t = graph.op("Sqrt", scaled)
         factor = graph.op("Add", t, number(1.0))
         if p == 5:
@@ -189,7 +191,7 @@ def _cells(graph: Graph, x: str, part: NearestCellModel) -> str:
         return graph.fill(graph.rows_of(x), part.n_outputs, 0.0)
     if part.directions is not None:
         x = graph.op("MatMul", x, graph.doubles(part.directions.T, "directions"))
-    distances = _squares(graph, x, part.centers)
+    distances = _squared_distances(graph, x, part.centers)
     nearest = graph.op("ArgMin", distances, axis=1, keepdims=1)
     plain = [cell for cell in part.cells if isinstance(cell, KernelExpansion)]
     owner = np.concatenate([
@@ -215,13 +217,13 @@ def _cells(graph: Graph, x: str, part: NearestCellModel) -> str:
         total = graph.op("Add", total, sums)
     for at, cell in enumerate(part.cells):
         if not isinstance(cell, KernelExpansion):
-            found = _cell_of_pairs(graph, x, cell, part.n_outputs)
+            found = _one_vs_one_cell(graph, x, cell, part.n_outputs)
             own = graph.to_double(graph.op("Equal", nearest, graph.ints(at)))
             total = graph.op("Add", total, graph.op("Mul", found, own))
     return total
 
 
-def _cell_of_pairs(graph: Graph, x: str, cell: _model_ir.OneVsOneCell, n_outputs: int) -> str:
+def _one_vs_one_cell(graph: Graph, x: str, cell: _model_ir.OneVsOneCell, n_outputs: int) -> str:
     """Values of every class from -1 to 1, by votes and by the sums of values between them."""
     k = len(cell.classes)
     values = _expansion(graph, x, cell.pairs.expansion())
@@ -229,9 +231,9 @@ def _cell_of_pairs(graph: Graph, x: str, cell: _model_ir.OneVsOneCell, n_outputs
         values = graph.op("Neg", values)
     first, second = pair_matrices(k)
     won = graph.to_double(graph.op("Greater", values, graph.doubles(0.0)))
-    votes = _votes(graph, won, first, second)
+    votes = _count_votes(graph, won, first, second)
     sums = graph.op("MatMul", values, graph.doubles(first - second))
-    told = graph.op("Add", votes, _squashed(graph, sums))
+    told = graph.op("Add", votes, _squash(graph, sums))
     scaled = graph.op("Mul", told, graph.doubles(2.0 / (k - 1)))
     # Those that the cell does not have stay at -1.
     places = np.zeros((k, n_outputs))
@@ -246,40 +248,40 @@ def pair_matrices(k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.eye(k)[first], np.eye(k)[second]
 
 
-def _votes(graph: Graph, won: str, first: np.ndarray, second: np.ndarray) -> str:
+def _count_votes(graph: Graph, won: str, first: np.ndarray, second: np.ndarray) -> str:
     """Votes of the classes, of pairs that the first has won or not."""
     gained = graph.op("MatMul", won, graph.doubles(first - second))
     return graph.op("Add", gained, graph.doubles(second.sum(axis=0)))
 
 
-def _squashed(graph: Graph, sums: str) -> str:
+def _squash(graph: Graph, sums: str) -> str:
     """``s / (3 (|s| + 1))``."""
     size = graph.op("Mul", graph.op("Add", graph.op("Abs", sums), graph.doubles(1.0)),
                     graph.doubles(3.0))  # fmt: skip
     return graph.op("Div", sums, size)
 
 
-def one_a_class(graph: Graph, values: str, k: int) -> str:
+def ovr_decision_function(graph: Graph, values: str, k: int) -> str:
     """scikit-learn's decision values of classes from those of pairs."""
     first, second = pair_matrices(k)
     lost = graph.op("Less", values, graph.doubles(0.0))
     won = graph.op("Sub", graph.doubles(1.0), graph.to_double(lost))
-    votes = _votes(graph, won, first, second)
+    votes = _count_votes(graph, won, first, second)
     sums = graph.op("MatMul", values, graph.doubles(first - second))
-    return graph.op("Add", votes, _squashed(graph, sums))
+    return graph.op("Add", votes, _squash(graph, sums))
 
 
-def voted(graph: Graph, values: str, k: int) -> str:
+def vote(graph: Graph, values: str, k: int) -> str:
     """Which class has most votes of the pairs, the first of equals."""
     won = graph.to_double(graph.op("Greater", values, graph.doubles(0.0)))
-    votes = _votes(graph, won, *pair_matrices(k))
+    votes = _count_votes(graph, won, *pair_matrices(k))
     return graph.op("ArgMax", votes, axis=1, keepdims=0)
 
 
-def _coded(graph: Graph, x: str, part: AdditiveModel) -> str:
+def _additive_model(graph: Graph, x: str, part: AdditiveModel) -> str:
     total = None
     for coding, expansion in part.parts:
-        coded = x if coding.knots is None else ranked(graph, x, coding.knots)
+        coded = x if coding.knots is None else interpolate(graph, x, coding.knots)
         coded = graph.op("Mul", graph.op("Sub", coded, graph.doubles(coding.centre)),
                          graph.doubles(coding.factor))  # fmt: skip
         edge = _model_ir.MAX_STANDARDIZED
@@ -291,7 +293,7 @@ def _coded(graph: Graph, x: str, part: AdditiveModel) -> str:
     return total
 
 
-def ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) -> str:
+def interpolate(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) -> str:
     """Piecewise linear functions of the columns.
 
     The pieces of a column are ``score + slope (x - knot)`` from its knots on; which one a value is
@@ -324,10 +326,10 @@ def ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) -> 
     return columns[0] if len(columns) == 1 else graph.op("Concat", *columns, axis=1)
 
 
-def values_of(graph: Graph, x: str, part: ModelIR) -> str:
+def model_values(graph: Graph, x: str, part: ModelIR) -> str:
     """Decision values of rows in double precision, shape (n, outputs)."""
     if isinstance(part, ScaledModel):
-        return values_of(graph, graph.op("Mul", x, graph.doubles(part.scales)), part.model)
+        return model_values(graph, graph.op("Mul", x, graph.doubles(part.scales)), part.model)
     if isinstance(part, KernelExpansion):
         return _expansion(graph, x, part)
     if isinstance(part, OneVsOneExpansion):
@@ -346,4 +348,4 @@ def values_of(graph: Graph, x: str, part: ModelIR) -> str:
         return graph.op("Add", sums, graph.doubles(part.intercept, "intercept"))
     if isinstance(part, NearestCellModel):
         return _cells(graph, x, part)
-    return _coded(graph, x, part)
+    return _additive_model(graph, x, part)

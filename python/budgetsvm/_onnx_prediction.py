@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ._curves import Curves
-from ._onnx_graph import Graph, one_a_class, ranked, values_of, voted
+from ._one_vs_one import MIN_PROBABILITY
+from ._onnx_graph import Graph, interpolate, model_values, ovr_decision_function, vote
 from ._prediction_rule import PredictionRule
-from ._votes import LEAST
 
 
 def prediction_nodes(
@@ -21,7 +21,7 @@ def prediction_nodes(
     elif rule.plans is not None:
         fill = graph.doubles([plan["fill"] for plan in rule.plans])
         x = graph.op("Where", graph.op("IsNaN", x), fill, x)
-    values = values_of(graph, x, part)
+    values = model_values(graph, x, part)
     if rule.sign != 1.0:
         values = graph.op("Mul", values, graph.doubles(rule.sign))
     if functions is not None:
@@ -94,11 +94,11 @@ def _rule_nodes(graph: Graph, values: str, rule: PredictionRule) -> dict[str, st
     k = len(rule.classes)
     found = {}
     if rule.pairs and k > 2:
-        by_class = one_a_class(graph, values, k)
+        by_class = ovr_decision_function(graph, values, k)
         if rule.break_ties:
             found["label"] = graph.op("ArgMax", by_class, axis=1, keepdims=0)
         else:
-            found["label"] = voted(graph, values, k)
+            found["label"] = vote(graph, values, k)
         found["decision"] = by_class if rule.shape == "ovr" else values
     elif k > 2:
         found = {"label": graph.op("ArgMax", values, axis=1, keepdims=0), "decision": values}
@@ -132,7 +132,7 @@ def _calibration_nodes(graph: Graph, values: str, curves: Curves, k: int) -> str
         odds = graph.op("Add", odds, graph.doubles(offsets[None, :]))
         shares = graph.op("Sigmoid", graph.op("Neg", odds))
     else:
-        shares = ranked(graph, values, curves.steps or [])
+        shares = interpolate(graph, values, curves.steps or [])
     if k == 2:
         first = graph.op("Sub", graph.doubles(1.0), shares)
         return graph.op("Concat", first, shares, axis=1)
@@ -167,7 +167,11 @@ def _coupling_nodes(graph: Graph, r: str, k: int) -> str:
     is a positive definite system of k - 1 equations, solved by elimination row by row (for all
     rows of X at once).
     """
-    r = graph.op("Min", graph.op("Max", r, graph.doubles(LEAST)), graph.doubles(1.0 - LEAST))
+    r = graph.op(
+        "Min",
+        graph.op("Max", r, graph.doubles(MIN_PROBABILITY)),
+        graph.doubles(1.0 - MIN_PROBABILITY),
+    )
     other = graph.op("Sub", graph.doubles(1.0), r)
     if k == 2:
         return graph.op("Concat", r, other, axis=1)

@@ -20,9 +20,9 @@ from ._exact import ExactEstimator
 from ._exact_classifier import ExactClassifier
 from ._exact_values import OneClass
 from ._multilabel import LabelSets
+from ._one_vs_one import BOUNDARY_TOLERANCE
 from ._regressor import SeveralTargets
 from ._semiparametric import Semiparametric
-from ._votes import BOUNDARY
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _prediction_rule(fitted: Any) -> PredictionRule:
     if is_classifier(fitted):
         return _classification_rule(fitted, common)
     if is_outlier_detector(fitted):
-        edge = BOUNDARY * (1.0 + abs(float(fitted.offset_[0])))
+        edge = BOUNDARY_TOLERANCE * (1.0 + abs(float(fitted.offset_[0])))
         return PredictionRule(
             "sides", **common, boundary=edge if isinstance(fitted, OneClass) else 0.0
         )

@@ -3,7 +3,7 @@
 1. Decision values of rows that a machine was not trained on, by cross-validation.
 2. For each pair of classes a sigmoid of its values, the share of the first class in the two [1]_.
 3. For each row the probabilities p that minimise ``Σ_{i<j} (r_ji p_i - r_ij p_j)²`` with sum 1,
-   where r_ij is the sigmoid of the pair [2]_: `_votes.with_pair_sigmoids`.
+   where r_ij is the sigmoid of the pair [2]_: `_one_vs_one.with_pair_sigmoids`.
 
 .. [1] J. Platt, "Probabilistic outputs for support vector machines", 1999.
 .. [2] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for multi-class classification by

@@ -1,10 +1,10 @@
 """Training on rows that are in several places, in steps that any engine can run.
 
 1. `survey` of every part, added; `settle` makes numbers of what depends on all rows.
-2. `shard_pass` on every part: the passes of a fit, with the whole budget, and some rows that speak
-   for the part.
-3. `join`: the terms of all shards, two by two in a fixed tree; at every pair but the last those go
-   that the rows that speak for it miss least, down to the budget.
+2. `shard_pass` on every part: the passes of a fit, with the whole budget. It keeps a weighted
+   subsample of the rows of the part.
+3. `join`: the terms of all shards, two by two in a fixed tree. Before two joined machines are
+   joined again, each is pruned to the budget: the terms that its subsample misses least go.
 4. `finish`: Newton's method on sums over all rows; on the way the terms go that the objective
    misses least, down to the budget. `polish_sums` of every part, where it asks, are vectors of
    numbers, to be added: by `add`, or by an engine in an order that is always the same.
@@ -36,11 +36,11 @@ from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _parameters, _speakers, _validation
+from . import _core, _parameters, _validation, _weighted_subsample
 from ._base import BudgetMachineEstimator
 from ._columns import expect_order, layout_of
+from ._dataset_summary import Survey, _weights, check_not_tuned, settle, survey
 from ._grid import GridSearched
-from ._survey import Survey, _weights, check_not_tuned, settle, survey
 
 __all__ = ["Survey", "add", "finish", "join", "polish_sums", "settle", "shard_pass", "survey"]
 
@@ -115,7 +115,7 @@ def shard_pass(
         If hyperparameters depend on all rows or cannot be used on shards (`budget` None,
         `polishing` False, `refine`, `early_stopping`, `warm_start`), or the data are not fit.
     """
-    shard = _copy(estimator)
+    shard = _unfitted_copy(estimator)
     if classes is None and is_classifier(shard):
         classes = getattr(estimator, "classes_", None)
         if classes is None:
@@ -124,7 +124,7 @@ def shard_pass(
         raise ValueError(f"n_shards must be {_parameters.count(n_shards)}, got {n_shards!r}")
     with shard._training() as watcher:
         X, y = shard._check_X_y(X, y, True)
-        _expect_columns(estimator, shard, "X")
+        _check_same_columns(estimator, shard, "X")
         target, n_classes = shard._encode_part(y, classes, first=True)
         rows, cost = _validation.as_rows(X), shard._cost(target, _weights(sample_weight, X))
         trained, report = _core.train(
@@ -132,7 +132,9 @@ def shard_pass(
             shards=int(n_shards), notify=watcher.notify, threads=shard._threads(),
         )  # fmt: skip
         shard._take(trained, report, watcher)
-        shard._speakers = _speakers.Speakers(X, target, cost).thinned(_speakers.most(shard.budget))
+        shard._subsample = _weighted_subsample.WeightedSubsample(X, target, cost).subsample(
+            _weighted_subsample.max_rows(shard.budget)
+        )
     return shard
 
 
@@ -140,9 +142,9 @@ def join(machines: Sequence[Any]) -> Any:
     """One machine of those of shards, of at most two budgets of terms.
 
     Two by two, in a tree over their order: ``join([join([a, b]), join([c, d])])`` has the bits of
-    ``join([a, b, c, d])``. Of two machines that were joined before, each is first brought to one
-    budget: the terms go that the rows that speak for it miss least. Coefficients are the mean by
-    rows; `finish` solves for them.
+    ``join([a, b, c, d])``. Of two machines that were joined before, each is first pruned to the
+    budget: the terms that its weighted subsample of rows misses least are removed. Coefficients are
+    the mean by rows; `finish` solves for them.
 
     Parameters
     ----------
@@ -168,35 +170,35 @@ def join(machines: Sequence[Any]) -> Any:
     for other in level[1:]:
         if not np.array_equal(getattr(first, "classes_", 0), getattr(other, "classes_", 0)):
             raise ValueError("machines: they are of different classes")
-        _expect_columns(first, other, "machines")
+        _check_same_columns(first, other, "machines")
     while len(level) > 1:
         pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
-        level = [_pair(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        level = [_join_pair(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
     return level[0]
 
 
-def _pair(left: Any, right: Any) -> Any:
+def _join_pair(left: Any, right: Any) -> Any:
     """The terms of both machines, of each at most a budget."""
     joined = copy.copy(left)
-    told = [_pruned(machine)._machine for machine in (left, right)]
+    told = [_prune(machine)._machine for machine in (left, right)]
     joined._machine = _core.join(_config(left), told, left._threads())
-    # Twice as many as speak for a shard, so that they are as many a term.
-    most = 2 * _speakers.most(left.budget)
-    joined._speakers = (left._speakers + right._speakers).thinned(most)
-    joined._pair = True
+    # Twice the rows of one shard, because a joined machine has twice as many terms.
+    limit = 2 * _weighted_subsample.max_rows(left.budget)
+    joined._subsample = (left._subsample + right._subsample).subsample(limit)
+    joined._is_joined = True
     return joined
 
 
-def _pruned(joined: Any) -> Any:
-    """A machine that was joined, with the terms that the rows that speak for it miss most."""
-    if "_pair" not in joined.__dict__:
+def _prune(joined: Any) -> Any:
+    """A joined machine, pruned to the budget: the terms whose loss costs the subsample least go."""
+    if "_is_joined" not in joined.__dict__:
         return joined
-    own, rows = joined._speakers, _validation.as_rows(joined._speakers.X)
+    own, rows = joined._subsample, _validation.as_rows(joined._subsample.X)
     n_classes = len(joined.classes_) if is_classifier(joined) else None
     config, done = _config(joined), copy.copy(joined)
 
     def ask(machine: _core.Machine, point: np.ndarray) -> np.ndarray:
-        point[0] = 1  # all of them, not as many as would do of the rows that they speak for
+        point[0] = 1  # use every row of the subsample
         return _core.polish_sums(
             config, rows, own.target, n_classes, own.cost, machine, point, joined._threads()
         )
@@ -278,7 +280,7 @@ def finish(joined: Any, sums_of: Callable[[Any, np.ndarray], np.ndarray]) -> Any
     """
     check_is_fitted(joined)
     done = copy.copy(joined)
-    for name in ("_speakers", "_pair"):
+    for name in ("_subsample", "_is_joined"):
         done.__dict__.pop(name, None)
     with done._training() as watcher:
 
@@ -292,12 +294,12 @@ def finish(joined: Any, sums_of: Callable[[Any, np.ndarray], np.ndarray]) -> Any
     return done
 
 
-def _expect_columns(first: Any, other: Any, what: str) -> None:
+def _check_same_columns(first: Any, other: Any, what: str) -> None:
     """Refuse columns of other names, or in another order, where both have names."""
     expect_order(layout_of(first).names, layout_of(other).names, what)
 
 
-def _copy(estimator: Any) -> Any:
+def _unfitted_copy(estimator: Any) -> Any:
     """A copy to train on a shard, of hyperparameters that depend on no row."""
     searches = isinstance(estimator, GridSearched)
     if not isinstance(estimator, BudgetMachineEstimator) or searches:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _columns, _core, _frames, _table, _votes
+from . import _columns, _core, _frames, _one_vs_one, _table
 from ._described import damaged, feature_names, from_json, labels_from_store, require
 from ._docs import documented
 
@@ -98,7 +98,7 @@ class Served:
             )
         elif curves is None and "_sigmoids" in fitted:
             self._pairs_sigmoids = True
-            self._probable = _votes.with_pair_sigmoids(machine, arrays["_sigmoids"], k)
+            self._probable = _one_vs_one.with_pair_sigmoids(machine, arrays["_sigmoids"], k)
         elif curves is None and k and self._params.get("loss") == "log_loss":
             self._probable = machine
 
@@ -174,7 +174,7 @@ class Served:
         """Decision values as the machine has them, shape (n_samples, n_outputs)."""
         values = self._machine.decision_function(self._rows(X), self._threads)
         if self.kind == "OneClassSVM":
-            return _votes.sided(values, self._machine.intercept)
+            return _one_vs_one.round_to_boundary(values, self._machine.intercept)
         return values
 
     @documented
@@ -274,7 +274,7 @@ class Served:
             with np.errstate(over="ignore"):
                 return 1.0 / (1.0 + np.exp(-values))
         found = self._probable.probabilities(values, len(self._labels()), self._threads)
-        return _votes.of_pair_sigmoids(found) if self._pairs_sigmoids else found
+        return _one_vs_one.clip_pair_probabilities(found) if self._pairs_sigmoids else found
 
     def _labels(self) -> np.ndarray:
         if self.classes_ is None:

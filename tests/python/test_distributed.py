@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
-from budgetsvm import BudgetSVC, BudgetSVR, _core, _speakers, distributed
+from budgetsvm import BudgetSVC, BudgetSVR, _core, _weighted_subsample, distributed
 from budgetsvm.distributed import add, finish, join, polish_sums, settle, shard_pass, survey
 
 X, Y = make_moons(1200, noise=0.2, random_state=0)
@@ -275,8 +275,8 @@ def test_pairs_are_pruned_by_rows_and_not_by_the_kernel(monkeypatch):
     shards = [shard_pass(clf, x[i::2], y[i::2], classes=[0, 1], n_shards=4) for i in range(2)]
     pair = join(shards)
     assert pair.n_terms_ > 40
-    assert pair._speakers.X.shape == (4000, 2)
-    pruned = distributed._pruned(pair).polish(x, y)
+    assert pair._subsample.X.shape == (4000, 2)
+    pruned = distributed._prune(pair).polish(x, y)
     assert pruned.n_terms_ == 40
     merged = copy.copy(pair)
     half = clone(clf).set_params(budget=20)
@@ -285,25 +285,27 @@ def test_pairs_are_pruned_by_rows_and_not_by_the_kernel(monkeypatch):
     merged.polish(x, y)
     assert pruned.objective_["smoothed"] < merged.objective_["smoothed"]
     # The bits do not depend on who joins what first, also where few rows speak for many.
-    monkeypatch.setattr(_speakers, "_LEAST", 300)
-    monkeypatch.setattr(_speakers, "_A_TERM", 2)
+    monkeypatch.setattr(_weighted_subsample, "_MIN_ROWS", 300)
+    monkeypatch.setattr(_weighted_subsample, "_ROWS_PER_TERM", 2)
     few = [shard_pass(clf, x[i::8], y[i::8], classes=[0, 1], n_shards=8) for i in range(8)]
-    assert few[0]._speakers.X.shape[0] <= 300
+    assert few[0]._subsample.X.shape[0] <= 300
     whole = join(few)
     nested = join([join([join(few[:2]), join(few[2:4])]), join(few[4:])])
     assert np.array_equal(whole.decision_function(x), nested.decision_function(x))
-    assert whole._speakers.X.shape[0] <= 600
-    assert np.isclose(whole._speakers.cost.sum(), 10 * 4000)
+    assert whole._subsample.X.shape[0] <= 600
+    assert np.isclose(whole._subsample.cost.sum(), 10 * 4000)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_speakers_stand_for_all_rows(kind):
+def test_a_weighted_subsample_stands_for_all_rows(kind):
     rows = X if kind == "dense" else sp.csr_matrix(X)
-    own = _speakers.Speakers(rows, Y.astype(np.uint32), np.linspace(1, 2, len(Y)))
-    some = own.thinned(500)
+    own = _weighted_subsample.WeightedSubsample(
+        rows, Y.astype(np.uint32), np.linspace(1, 2, len(Y))
+    )
+    some = own.subsample(500)
     assert some.X.shape == (400, 2)
     assert np.isclose(some.cost.sum(), own.cost.sum(), rtol=1e-2)
-    assert own.thinned(1200) is own
+    assert own.subsample(1200) is own
     both = some + own
     assert sp.issparse(both.X) == (kind == "csr")
     assert both.X.shape == (1600, 2)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import budgetsvm
-from budgetsvm import _votes, serve
+from budgetsvm import _one_vs_one, serve
 
 
 def data(classes, each, seed=0):
@@ -32,8 +32,8 @@ def test_answers_are_what_the_pairs_say(name, each, dtype, tmp_path):
     pairs = model.set_params(decision_function_shape="ovo").decision_function(new)
     assert pairs.shape == (90, 30 * 29 // 2)
     model.set_params(decision_function_shape="ovr")
-    np.testing.assert_array_equal(model.predict(new), _votes.voted(pairs, 30))
-    by_class = _votes.one_a_class(pairs, 30)
+    np.testing.assert_array_equal(model.predict(new), _one_vs_one.vote(pairs, 30))
+    by_class = _one_vs_one.ovr_decision_function(pairs, 30)
     np.testing.assert_array_equal(model.decision_function(new), by_class)
     model.set_params(break_ties=True)
     np.testing.assert_array_equal(model.predict(new), by_class.argmax(axis=1))

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 
 import budgetsvm
-from budgetsvm import SVC, NuSVC, _core, _votes
+from budgetsvm import SVC, NuSVC, _core, _one_vs_one
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*probability:FutureWarning")
 
@@ -29,8 +29,8 @@ def probabilities(values, sigmoids, k):
     """What sigmoids of pairs make of values that are positive for the first of each pair."""
     machine = SVC().fit(np.arange(float(2 * k))[:, None], np.repeat(np.arange(k), 2))._machine
     own = np.ascontiguousarray(-values if k == 2 else values)
-    found = _votes.with_pair_sigmoids(machine, sigmoids, k).probabilities(own, k, 1)
-    return _votes.of_pair_sigmoids(found)
+    found = _one_vs_one.with_pair_sigmoids(machine, sigmoids, k).probabilities(own, k, 1)
+    return _one_vs_one.clip_pair_probabilities(found)
 
 
 def libsvms_iteration(r):
@@ -74,7 +74,7 @@ def test_certain_and_contradicting_pairs_are_probabilities():
         np.testing.assert_allclose(found.sum(axis=1), 1)
     # A class that wins everything has everything; the order of the rows changes nothing.
     sure = probabilities(np.array([[1e6, 1e6, 0.0]]), np.array([[-1.0] * 3, [0.0] * 3]), 3)
-    np.testing.assert_allclose(sure, [[1, 0, 0]], atol=10 * _votes.LEAST)
+    np.testing.assert_allclose(sure, [[1, 0, 0]], atol=10 * _one_vs_one.MIN_PROBABILITY)
 
 
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])

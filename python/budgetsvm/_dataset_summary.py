@@ -1,4 +1,4 @@
-"""What must be known of all rows before a shard is trained: labels, variance, sums of weights."""
+"""Summaries of the rows before shards are trained: labels, variance and sums of weights."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Survey:
             sums = dict(self.classes)
             for label, own in other.classes:
                 sums[label] = sums.get(label, 0.0) + own
-            labels = np.unique(np.array(list(sums), dtype=_kind(sums)))
+            labels = np.unique(np.array(list(sums), dtype=_label_dtype(sums)))
             classes = tuple((label, sums[label]) for label in labels.tolist())
         return replace(
             self,
@@ -75,8 +75,8 @@ class Survey:
         )
 
 
-def _kind(labels: Any) -> Any:
-    """Object for text, so that no label is cut; what NumPy makes of others."""
+def _label_dtype(labels: Any) -> Any:
+    """Object for text, so that no label is truncated; None lets NumPy choose."""
     return object if any(isinstance(label, str) for label in labels) else None
 
 
@@ -155,7 +155,7 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
 
 
 def _weights(sample_weight: Any, rows: Any) -> np.ndarray:
-    """Weights, which may all be 0 in a part."""
+    """Checked weights; in a part they may all be 0."""
     n = rows.shape[0]
     if sample_weight is not None and np.shape(sample_weight) == (n,) and not np.any(sample_weight):
         return np.zeros(n)
@@ -163,7 +163,7 @@ def _weights(sample_weight: Any, rows: Any) -> np.ndarray:
 
 
 def _sums(rows: Any, mean: float, squares: bool = False) -> np.ndarray:
-    """Of every row, the sum of its entries' distances from the mean, or of their squares."""
+    """For every row the sum of its entries' deviations from the mean, or of their squares."""
     n, d = rows.shape
     if not sp.issparse(rows):
         blocks = [rows[i : i + 4096].astype(np.float64) - mean for i in range(0, n, 4096)]
@@ -215,7 +215,7 @@ def settle(estimator: Any, told: Survey) -> Any:
     note(settled, Layout(told.names))
     if told.classes is not None:
         labels = [label for label, _ in told.classes]
-        settled.classes_ = np.array(labels, dtype=_kind(labels))
+        settled.classes_ = np.array(labels, dtype=_label_dtype(labels))
         if settled.classes_.dtype == object:
             settled.classes_ = settled.classes_.astype(str)
         weighty = {label: weight for label, weight in told.classes if weight > 0}

@@ -1,4 +1,4 @@
-"""Rows that speak for all of a shard's, where shards are joined."""
+"""A weighted subsample of the rows of a shard, on which joined machines are pruned."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-#: Rows that speak for a shard: so many for each term of the budget, and at least.
-_A_TERM, _LEAST = 20, 1 << 14
+#: Rows in the subsample of a shard: per term of the budget, and at least.
+_ROWS_PER_TERM, _MIN_ROWS = 20, 1 << 14
 
 
-def most(budget: int) -> int:
-    """Rows that speak for a shard, at most."""
-    return max(_A_TERM * budget, _LEAST)
+def max_rows(budget: int) -> int:
+    """The largest number of rows in the subsample of a shard."""
+    return max(_ROWS_PER_TERM * budget, _MIN_ROWS)
 
 
 @dataclass(frozen=True)
-class Speakers:
-    """Every k-th of the rows, with k times the weight.
+class WeightedSubsample:
+    """Every k-th row of a shard, with k times its weight.
 
     Attributes
     ----------
@@ -28,19 +28,19 @@ class Speakers:
     target : ndarray of shape (n,)
         Numbers of classes, or values.
     cost : ndarray of shape (n,)
-        What a violation costs.
+        Cost of a violation: C times the weight of the row.
     """
 
     X: Any
     target: np.ndarray
     cost: np.ndarray
 
-    def thinned(self, most: int) -> Self:
-        """At most so many of them."""
+    def subsample(self, max_rows: int) -> Self:
+        """A subsample of at most so many of these rows."""
         n = len(self.target)
-        if n <= most:
+        if n <= max_rows:
             return self
-        some = slice(None, None, -(-n // most))
+        some = slice(None, None, -(-n // max_rows))
         target = self.target[some].copy()
         X = self.X[some]
         X = X if sp.issparse(X) else X.copy()
