@@ -45,10 +45,10 @@ n_jobs verbose callback warm_start class_weight tune degree coef0 orthogonal wav
 )
 
 #: The classes that `load` makes, by name; `estimators` fills it.
-ESTIMATORS: dict[str, type[Archived]] = {}
+ESTIMATORS: dict[str, type[ArchiveMixin]] = {}
 
 
-def estimators() -> dict[str, type[Archived]]:
+def estimators() -> dict[str, type[ArchiveMixin]]:
     """What the package exports, by name; nothing of it is imported before it is asked for."""
     package = import_module(__package__ or "budgetsvm")
     for name in package.__all__:
@@ -73,7 +73,7 @@ def _check_text(what: str, value: Any) -> None:
         ) from None
 
 
-class Archived:
+class ArchiveMixin:
     """Mixin of estimators that `save` to an archive; not for use on its own."""
 
     #: Learnt attributes: name -> "array", "matrix" (array or CSR), "int32", "int64" and "float64"

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _core, _larger, _names, _parameters, _validation
 from ._hyperparameters import hyperparameters
-from ._machine import MachineEstimator, OnMap, of_machine
+from ._machine import FeatureMapEstimator, MachineEstimator, machine_property
 from ._progress import Watcher
 
 #: Passes when `max_iter` is None.
@@ -25,7 +25,7 @@ def streams(estimator: Any) -> bool:
 
 
 @hyperparameters
-class AssetEstimator(MachineEstimator, OnMap):
+class AssetEstimator(MachineEstimator, FeatureMapEstimator):
     """Base of the machines on explicit features; not for use on its own.
 
     Parameters
@@ -215,7 +215,7 @@ class AssetEstimator(MachineEstimator, OnMap):
         averaging = 0.5 if self.averaging == "auto" else self.averaging
         return _parameters.config(self, gamma=gamma, averaging=averaging, random_state=self._seed())
 
-    coef_ = of_machine("coef", "The linear machine on the features.")
+    coef_ = machine_property("coef", "The linear machine on the features.")
 
     # The terms are the components.
     support_vectors_ = n_terms_ = property()

@@ -9,12 +9,12 @@ from ._asset import AssetEstimator, streams
 from ._available import available_if
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._multilabel import LabelSets
-from ._regressor import SeveralTargets
+from ._multilabel import MultiLabelClassifier
+from ._regressor import MultiTargetRegressor
 
 
 @hyperparameters
-class AssetSVC(LabelSets, AssetEstimator):
+class AssetSVC(MultiLabelClassifier, AssetEstimator):
     """Kernel support vector classification on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for
@@ -69,7 +69,7 @@ class AssetSVC(LabelSets, AssetEstimator):
 
 
 @hyperparameters
-class AssetSVR(SeveralTargets, AssetEstimator):
+class AssetSVR(MultiTargetRegressor, AssetEstimator):
     """Kernel support vector regression on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for

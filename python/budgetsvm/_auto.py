@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from . import _columns, _core, _frames, _parameters, _table, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
-from ._machine import TrainedMachine
+from ._machine import TrainableMachine
 from ._progress import Watcher
 from ._validation import validate_data
 
 
 @hyperparameters
-class AutoEstimator(TrainedMachine):
+class AutoEstimator(TrainableMachine):
     """Base of the machines that tune themselves; not for use on its own.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Methods that only some settings have: the message of the AttributeError says the cure."""
+"""Methods that depend on hyperparameters: the AttributeError says how to get the method."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from types import MethodType
 from typing import Any, cast
 
 
-class _Available:
-    """A method that an estimator has where a check of it raises no AttributeError.
+class _ConditionalMethod:
+    """A method that exists only where a check of the estimator raises no AttributeError.
 
-    As `sklearn.utils.metaestimators.available_if`, whose message keeps the reason to its cause.
+    Unlike `sklearn.utils.metaestimators.available_if`, the message itself gives the reason.
     """
 
     def __init__(self, method: Callable[..., Any], check: Callable[[Any], Any]) -> None:
@@ -39,5 +39,5 @@ class _Available:
 
 
 def available_if(check: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
-    """A method that is there unless the check raises an AttributeError, whose text says why."""
-    return lambda method: _Available(method, check)
+    """Decorator: the method is available unless the check raises an AttributeError, the reason."""
+    return lambda method: _ConditionalMethod(method, check)

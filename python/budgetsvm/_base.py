@@ -29,8 +29,8 @@ Maintenance: TypeAlias = Literal[
 
 
 @hyperparameters
-class OnBudget(MachineEstimator):
-    """What all estimators on a budget share; not for use on its own.
+class BudgetBase(MachineEstimator):
+    """Base of the estimators with a budget of terms; not for use on its own.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class OnBudget(MachineEstimator):
 
 
 @hyperparameters
-class BudgetMachineEstimator(LearntScales, OnBudget):
+class BudgetMachineEstimator(LearntScales, BudgetBase):
     r"""Base of the estimators on a budget for classes and values; not for use on its own.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _c_prediction_templates, _c_templates, _model_ir
-from ._files import Target, whole
+from ._files import Target, write_atomically
 from ._model_ir import (
     AdditiveModel,
     FeatureMapModel,
@@ -325,7 +325,7 @@ def to_c(
     except ValueError as error:
         raise ValueError(f"{who}: {error}".replace(f"{who}: {who}", who)) from None
     if path is not None:
-        with whole(path) as file:
+        with write_atomically(path) as file:
             file.write(text.encode())
     return text
 

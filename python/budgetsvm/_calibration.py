@@ -27,8 +27,8 @@ def has_probabilities(estimator: Any) -> bool:
     raise AttributeError(f"there are no probabilities yet: {', or '.join(cures)}")
 
 
-class Calibrated(Estimator):
-    """Mixin of the classifiers that hold a machine; not for use on its own."""
+class CalibrationMixin(Estimator):
+    """Mixin of the classifiers whose probabilities can be calibrated; not for use on its own."""
 
     classes_: np.ndarray
     _machine: _core.Machine

@@ -9,12 +9,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _larger, _validation
-from ._calibration import Calibrated
+from ._calibration import CalibrationMixin
 from ._docs import documented
 from .data._stored import Coded
 
 
-class Classifier(ClassifierMixin, Calibrated):
+class Classifier(ClassifierMixin, CalibrationMixin):
     """Mixin of the classifiers that decide one against the rest; not for use on its own.
 
     Parameters

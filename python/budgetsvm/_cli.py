@@ -20,7 +20,7 @@ from ._archive import estimators
 from ._cli_files import ENDS, Table, expect_finite, read_model, read_table
 from ._cli_streams import complain, is_terminal, say, show_warning
 from ._columns import Layout, layout_of, note
-from ._files import expect_place, whole
+from ._files import check_writable, write_atomically
 
 #: Commands of LIBSVM's own flags.
 LIBSVM = {"svm-train": _cli_libsvm.train, "svm-predict": _cli_libsvm.predict}
@@ -188,7 +188,7 @@ def _train(options: argparse.Namespace) -> None:
     estimator = _estimator(options)
     if not options.model.endswith(".safetensors"):
         raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
-    expect_place(options.model)
+    check_writable(options.model)
     X, y, layout = _table(options, estimator)
     estimator.fit(X, y)
     note(estimator, layout)
@@ -197,7 +197,7 @@ def _train(options: argparse.Namespace) -> None:
 
 def _predict(options: argparse.Namespace) -> None:
     if options.out is not None:
-        expect_place(options.out)
+        check_writable(options.out)
     model = read_model(options.model)
     X, y, _ = _table(options, model, layout_of(model))
     if X.shape[1] > model.n_features_in_:
@@ -219,7 +219,7 @@ def _predict(options: argparse.Namespace) -> None:
     if options.out is None:
         say(text)
     else:
-        with whole(options.out) as file:
+        with write_atomically(options.out) as file:
             file.write(text.encode())
     if y is not None and options.out is not None:
         say(f"{_quality(model, y, told)}\n")
@@ -259,7 +259,7 @@ def _tune(options: argparse.Namespace) -> None:
     if options.model is not None:
         if not options.model.endswith(".safetensors"):
             raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
-        expect_place(options.model)
+        check_writable(options.model)
     estimator = _estimator(options)
     own = estimator.get_params()
     grid = {name: [_value(text) for text in texts.split(",")]

@@ -13,7 +13,7 @@ from ._cli_files import read_model, read_table
 from ._cli_streams import complain, say
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
-from ._files import expect_place, whole
+from ._files import check_writable, write_atomically
 from ._libsvm import to_libsvm
 
 KINDS: list[Any] = [SVC, NuSVC, OneClassSVM, SVR, NuSVR]
@@ -43,8 +43,8 @@ options:
 -q : quiet"""
 
 
-class _Usage(Exception):
-    """What is wrong with the flags."""
+class _UsageError(Exception):
+    """An error in the flags of the command line."""
 
 
 def _flags(given: Sequence[str], known: str) -> tuple[dict[str, str], dict[int, float], list[str]]:
@@ -58,7 +58,7 @@ def _flags(given: Sequence[str], known: str) -> tuple[dict[str, str], dict[int, 
             flags["q"] = "1"
             continue
         if not rest:
-            raise _Usage(f"-{flag} needs a value")
+            raise _UsageError(f"-{flag} needs a value")
         value = rest.pop(0)
         try:
             if flag.startswith("w") and "w" in known:
@@ -66,9 +66,9 @@ def _flags(given: Sequence[str], known: str) -> tuple[dict[str, str], dict[int, 
                 continue
             float(value)
         except ValueError:
-            raise _Usage(f"-{flag} {value}") from None
+            raise _UsageError(f"-{flag} {value}") from None
         if flag not in known:
-            raise _Usage(f"Unknown option: -{flag}")
+            raise _UsageError(f"Unknown option: -{flag}")
         flags[flag] = value
     return flags, weights, rest
 
@@ -76,7 +76,7 @@ def _flags(given: Sequence[str], known: str) -> tuple[dict[str, str], dict[int, 
 def _count(flags: dict[str, str], flag: str, default: int, most: int) -> int:
     value = float(flags.get(flag, default))
     if value != int(value) or not 0 <= value <= most:
-        raise _Usage(f"-{flag} {flags[flag]}")
+        raise _UsageError(f"-{flag} {flags[flag]}")
     return int(value)
 
 
@@ -96,14 +96,14 @@ def train(given: Sequence[str]) -> int:
     try:
         flags, weights, rest = _flags(given, "stdgrcnpmehbvw")
         if len(rest) not in (1, 2):
-            raise _Usage("")
+            raise _UsageError("")
         kind, kernel = _count(flags, "s", 0, 4), _count(flags, "t", 2, 4)
         folds = _count(flags, "v", 0, 2**31)
         if "v" in flags and folds < 2:
-            raise _Usage("n-fold cross validation: n must >= 2")
+            raise _UsageError("n-fold cross validation: n must >= 2")
         shrinking, probability = _count(flags, "h", 1, 1), _count(flags, "b", 0, 1)
         degree = _count(flags, "d", 3, 2**31)
-    except _Usage as error:
+    except _UsageError as error:
         return _failed(error, TRAIN)
     if kernel == 4:
         raise ValueError(
@@ -139,7 +139,7 @@ def train(given: Sequence[str]) -> int:
         _validated(machine, X, y, folds, classes)
         return 0
     out = rest[1] if len(rest) == 2 else os.path.basename(rest[0]) + ".model"
-    expect_place(out)
+    check_writable(out)
     machine.fit(X, y)
     if "q" not in flags:
         say(f"Total nSV = {int(machine.n_support_.sum())}\n")
@@ -177,11 +177,11 @@ def predict(given: Sequence[str]) -> int:
     try:
         flags, _, rest = _flags(given, "b")
         if len(rest) != 3:
-            raise _Usage("")
+            raise _UsageError("")
         wants = _count(flags, "b", 0, 1)
-    except _Usage as error:
+    except _UsageError as error:
         return _failed(error, PREDICT)
-    expect_place(rest[2])
+    check_writable(rest[2])
     X, y = _rows(rest[0])
     model = read_model(rest[1], X.shape[1])
     if X.shape[1] < model.n_features_in_:
@@ -199,7 +199,7 @@ def predict(given: Sequence[str]) -> int:
             lines.append(f"{label:g} " + " ".join(f"{p:g}" for p in row) + "\n")
     else:
         lines += [f"{label:.17g}\n" for label in np.asarray(told, dtype=np.float64)]
-    with whole(rest[2]) as file:
+    with write_atomically(rest[2]) as file:
         file.write("".join(lines).encode())
     if "q" in flags:
         return 0

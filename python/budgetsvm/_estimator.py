@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _columns, _larger, _names, _parameters, _validation
-from ._archive import Archived
+from ._archive import ArchiveMixin
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._docs import documented
 from ._hyperparameters import hyperparameters, nearest
@@ -32,7 +32,7 @@ _NAMES: dict[type, list[str]] = {}
 
 
 @hyperparameters
-class Estimator(Archived, BaseEstimator):
+class Estimator(ArchiveMixin, BaseEstimator):
     """Base of all estimators; not for use on its own.
 
     Parameters
@@ -201,8 +201,8 @@ class Estimator(Archived, BaseEstimator):
 
 
 @hyperparameters
-class Trained(CallbackSupportMixin, Estimator):
-    """Base of the estimators whose training can be watched and ended; not for use on its own.
+class TrainableEstimator(CallbackSupportMixin, Estimator):
+    """Base of the estimators whose `fit` reports progress and can stop; not for use on its own.
 
     Parameters
     ----------

@@ -463,8 +463,8 @@ class ExactEstimator(ExactKernel):
 
 
 @hyperparameters
-class EitherSolver(ExactEstimator):
-    """Mixin of the exact machines that two solvers can train; not for use on its own.
+class SolverChoiceMixin(ExactEstimator):
+    """Mixin of the exact machines with a choice of solver; not for use on its own.
 
     Parameters
     ----------

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _names, _validation
-from ._exact import NO_WEIGHT, ONE_CLASS, TUNED, EitherSolver
+from ._exact import NO_WEIGHT, ONE_CLASS, TUNED, SolverChoiceMixin
 from ._exact_classifier import ExactClassifier
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
 
 
 @hyperparameters
-class SVC(LearntScales, EitherSolver, ExactClassifier):
+class SVC(LearntScales, SolverChoiceMixin, ExactClassifier):
     r"""Exact kernel support vector classification, a drop-in for `sklearn.svm.SVC`.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, 1 - y_i f(x_i))`` with an offset by sequential minimal
@@ -105,7 +105,7 @@ class NuClassifier(ExactClassifier):
 
 
 @hyperparameters
-class NuSVC(LearntScales, EitherSolver, NuClassifier):
+class NuSVC(LearntScales, SolverChoiceMixin, NuClassifier):
     r"""Exact ν support vector classification, a drop-in for `sklearn.svm.NuSVC`.
 
     ν bounds the share of margin violations from above and that of support vectors from below.

@@ -15,10 +15,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core, _names, _one_vs_one, _validation
 from ._available import available_if
-from ._calibration import Calibrated
+from ._calibration import CalibrationMixin
 from ._docs import documented
 from ._exact import ExactEstimator
-from ._gradient import TOGETHER
+from ._gradient import MAX_GRADIENT_ENTRIES
 from ._hyperparameters import hyperparameters
 from ._probability import sigmoids_of_pairs
 from ._stored import require
@@ -35,7 +35,7 @@ def _has_proba(estimator: Any) -> bool:
 
 
 @hyperparameters
-class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
+class ExactClassifier(ClassifierMixin, ExactEstimator, CalibrationMixin):
     """What SVC, NuSVC and the semi-parametric classifiers share; not for use on its own.
 
     Parameters
@@ -179,7 +179,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
             return super()._slopes(X)
         rows = self._validate_for_predict(X)
         # The pairs are more than the classes: some rows at a time.
-        step = max(1, TOGETHER // (self._machine.n_outputs * self.n_features_in_))
+        step = max(1, MAX_GRADIENT_ENTRIES // (self._machine.n_outputs * self.n_features_in_))
         parts = [rows[first : first + step] for first in range(0, rows.shape[0], step)]
         found = [
             _one_vs_one.ovr_gradient(

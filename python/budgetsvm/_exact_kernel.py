@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core, _names, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
-from ._machine import Machined
+from ._machine import KernelMachineEstimator
 from ._validation import check_array
 
 NOT_FINITE = (
@@ -24,7 +24,7 @@ _SINGLE_MOST = 1e12
 
 
 @hyperparameters
-class ExactKernel(Machined):
+class ExactKernel(KernelMachineEstimator):
     """Base of the exact machines as far as kernels go; not for use on its own.
 
     Parameters

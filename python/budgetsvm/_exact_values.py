@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from . import _core, _names, _one_vs_one, _validation
 from ._docs import documented
-from ._exact import TUNED, EitherSolver, ExactEstimator
+from ._exact import TUNED, ExactEstimator, SolverChoiceMixin
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
 from ._stored import require
@@ -47,7 +47,7 @@ class ExactRegressor(RegressorMixin, ExactEstimator):
 
 
 @hyperparameters
-class SVR(LearntScales, EitherSolver, ExactRegressor):
+class SVR(LearntScales, SolverChoiceMixin, ExactRegressor):
     r"""Exact ε support vector regression, a drop-in for `sklearn.svm.SVR`.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` with an offset; see `SVC` for the
@@ -104,7 +104,7 @@ class NuRegressor(ExactRegressor):
 
 
 @hyperparameters
-class NuSVR(LearntScales, EitherSolver, NuRegressor):
+class NuSVR(LearntScales, SolverChoiceMixin, NuRegressor):
     r"""Exact ν support vector regression, a drop-in for `sklearn.svm.NuSVR`.
 
     ν bounds the share of errors outside the tube from above, and the width of the tube is found.
@@ -121,8 +121,8 @@ class NuSVR(LearntScales, EitherSolver, NuRegressor):
 
 
 @hyperparameters
-class OneClass(OutlierMixin, ExactEstimator):
-    r"""What the one class machines share; not for use on its own.
+class OneClassEstimator(OutlierMixin, ExactEstimator):
+    r"""Base of the exact one-class machines; not for use on its own.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class OneClass(OutlierMixin, ExactEstimator):
 
 
 @hyperparameters
-class OneClassSVM(OneClass, EitherSolver):
+class OneClassSVM(OneClassEstimator, SolverChoiceMixin):
     r"""The support of a distribution, exactly; a drop-in for `sklearn.svm.OneClassSVM`.
 
     Examples

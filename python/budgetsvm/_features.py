@@ -10,14 +10,14 @@ import numpy as np
 from . import _parameters
 from ._features_base import KernelFeatures
 from ._hyperparameters import hyperparameters
-from ._machine import AnyKernel, of_machine
+from ._machine import KernelParameters, machine_property
 from ._stored import require
 
 
-class _OnLandmarks(KernelFeatures, AnyKernel):
-    """What the maps on landmarks share."""
+class _LandmarkFeatureMap(KernelFeatures, KernelParameters):
+    """Base of the feature maps on landmarks."""
 
-    rank_ = of_machine("map_width", "Columns that are not zero by construction.")
+    rank_ = machine_property("map_width", "Columns that are not zero by construction.")
 
     def _width_on(self, n_rows: int) -> int:
         return min(int(self.n_components), n_rows)
@@ -27,7 +27,7 @@ class _OnLandmarks(KernelFeatures, AnyKernel):
 
 
 @hyperparameters
-class Nystroem(_OnLandmarks):
+class Nystroem(_LandmarkFeatureMap):
     r"""Features on random landmarks, by the eigenvectors of their kernel matrix.
 
     ``z(x) = Λ^{-1/2} Qᵀ k_S(x)`` with ``K_SS = Q Λ Qᵀ``: products of features are the best
@@ -101,7 +101,7 @@ class Nystroem(_OnLandmarks):
 
 
 @hyperparameters
-class IncompleteCholesky(_OnLandmarks):
+class IncompleteCholesky(_LandmarkFeatureMap):
     r"""Features on landmarks chosen greedily: pivoted incomplete Cholesky of the kernel matrix.
 
     ``K ≈ L Lᵀ``; every landmark is the row that those before it describe worst [1]_ [2]_. The

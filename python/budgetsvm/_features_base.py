@@ -12,14 +12,16 @@ from . import _core, _larger, _names, _parameters, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
-from ._machine import OnMap, kernel_fits
+from ._machine import FeatureMapEstimator, has_kernel_of_parameters
 from ._needs import warn_of_idle
 from ._scales import ScaledFeatures
 from ._stored import require
 
 
 @hyperparameters
-class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFeatures, OnMap):
+class KernelFeatures(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFeatures, FeatureMapEstimator
+):
     """Base of the transformers; not for use on its own.
 
     Parameters
@@ -110,7 +112,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         machine, width = self._machine, self._n_features_out
         fits = machine.kind == "features" and machine.n_outputs == 0
         fits = fits and machine.n_features == self.n_features_in_
-        fits = fits and machine.state == "none" and kernel_fits(self)
+        fits = fits and machine.state == "none" and has_kernel_of_parameters(self)
         require(fits and machine.map_width <= width, "map and columns")
         self._check_scales()
 

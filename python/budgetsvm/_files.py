@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import IO, Any
 Target = str | os.PathLike[str] | IO[bytes]
 
 
-def _mode() -> int:
+def _default_mode() -> int:
     """What a new file's permissions are."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
 
 
-def regular(path: str | os.PathLike[str]) -> IO[bytes]:
+def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open a regular file for reading.
 
     A pipe or a device is refused: opening or reading one may take forever, and no second reading
@@ -34,8 +34,8 @@ def regular(path: str | os.PathLike[str]) -> IO[bytes]:
     return open(path, "rb")  # which refuses a folder by its own name
 
 
-def expect_place(path: str | os.PathLike[str]) -> None:
-    """Refuses a place where no file could be written: better before hours of work than after."""
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where no file can be written, before hours of work are lost."""
     name = os.fsdecode(path)
     if os.path.isdir(name):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
@@ -49,47 +49,47 @@ def expect_place(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def _of(path: str) -> Iterator[None]:
-    """An error of the system tells this name, not that of the file beside it."""
+def _errors_name(path: str) -> Iterator[None]:
+    """System errors inside the block name `path` and not the temporary file."""
     try:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
 
 
-class _Named(io.FileIO):
-    """A file that is written, which errors call by another name: that of a disk that is full."""
+class _NamedFile(io.FileIO):
+    """A file for writing whose errors name `path` and not the temporary file."""
 
     def __init__(self, number: int, path: str) -> None:
         super().__init__(number, "wb")
         self._path = path
 
     def write(self, data: Any) -> int:
-        with _of(self._path):
+        with _errors_name(self._path):
             return super().write(data)
 
 
 @contextmanager
-def whole(target: Target) -> Iterator[Any]:
-    """A file for bytes that stands at its place when the block ends, or, if it fails, nowhere."""
+def write_atomically(target: Target) -> Iterator[Any]:
+    """A binary file that replaces `target` when the block ends; a failed block leaves no trace."""
     if hasattr(target, "write"):
         yield target
         return
     path = os.fsdecode(target)
     if os.path.exists(path) and not os.path.isfile(path):
         number = os.open(path, os.O_WRONLY)  # a pipe, or /dev/stdout
-        with io.BufferedWriter(_Named(number, path)) as device:
+        with io.BufferedWriter(_NamedFile(number, path)) as device:
             yield device
         return
     folder = os.path.dirname(path) or "."
-    with _of(path):
+    with _errors_name(path):
         number, beside = tempfile.mkstemp(prefix=".budgetsvm-", suffix=".tmp", dir=folder)
     try:
-        with io.BufferedWriter(_Named(number, path)) as file:
+        with io.BufferedWriter(_NamedFile(number, path)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(beside, _mode())
+        os.chmod(beside, _default_mode())
         os.replace(beside, path)
     except BaseException:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What decision values depend on: their gradients in the row, and importances of the features."""
+"""Gradients of decision values with respect to a row, and importances of the features."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from . import _validation
 from ._docs import documented
 from ._estimator import Estimator
 
-#: Slopes that are held at a time where sums of them are wanted.
-TOGETHER = 1 << 22
-#: Terms whose surroundings speak for the machine, at most.
-MOST_TERMS = 256
+#: Gradient entries that are held in memory at a time when they are summed.
+MAX_GRADIENT_ENTRIES = 1 << 22
+#: The largest number of terms at which `feature_importances_` evaluates gradients.
+MAX_IMPORTANCE_TERMS = 256
 
 
-class Explained(Estimator):
-    """Mixin of the estimators whose decision values have gradients; not for use on its own."""
+class GradientMixin(Estimator):
+    """Mixin of the estimators with gradients of decision values; not for use on its own."""
 
     @documented
     def gradient(self, X: Any) -> np.ndarray:
@@ -79,7 +79,7 @@ class Explained(Estimator):
         part, n, square = getattr(rows, "iloc", rows), rows.shape[0], 0.0
         if n == 0:
             raise ValueError(f"X has no rows (shape={rows.shape}): nothing is known about them")
-        step = max(1, TOGETHER // max(1, self._slopes_of_a_row()))
+        step = max(1, MAX_GRADIENT_ENTRIES // max(1, self._slopes_of_a_row()))
         for first in range(0, n, step):
             slopes = self._slopes(part[first : first + step])
             square = square + np.einsum("ick,ick->k", slopes, slopes)
@@ -102,11 +102,11 @@ class Explained(Estimator):
 
     def _spread(self, X: Any) -> np.ndarray:
         """The standard deviation of each feature."""
-        return spread_of(self._new_rows(X))
+        return column_deviations(self._new_rows(X))
 
 
-class ExplainedByTerms(Explained):
-    """Mixin of those whose terms stand for the rows; not for use on its own.
+class TermGradientMixin(GradientMixin):
+    """Mixin that computes feature importances at the terms; not for use on its own.
 
     Attributes
     ----------
@@ -121,14 +121,16 @@ class ExplainedByTerms(Explained):
         points: Any = getattr(self, "support_vectors_", None)
         if points is None or min(points.shape) == 0:
             raise AttributeError("this machine has no points: call feature_importances(X)")
-        some = np.linspace(0, points.shape[0] - 1, min(points.shape[0], MOST_TERMS)).astype(int)
+        some = np.linspace(
+            0, points.shape[0] - 1, min(points.shape[0], MAX_IMPORTANCE_TERMS)
+        ).astype(int)
         try:
             return self.feature_importances(points[some])
         except ValueError as error:
             raise AttributeError(str(error)) from None
 
 
-def spread_of(X: Any) -> np.ndarray:
+def column_deviations(X: Any) -> np.ndarray:
     """The standard deviation of each column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(X, np.ndarray):

@@ -25,8 +25,8 @@ _GAMMAS = (1 / 32, 32.0)
 
 
 @hyperparameters
-class GridSearched(BudgetMachineEstimator):
-    """Base of the machines on a budget that choose C and γ on a grid; not for use on its own.
+class GridSearchEstimator(BudgetMachineEstimator):
+    """Base of the budgeted machines with a grid search over C and γ; not for use on its own.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _rows(part: np.ndarray, n: int) -> list[int]:
 
 
 @hyperparameters
-class BudgetSVCCV(GridSearched, BudgetSVC):
+class BudgetSVCCV(GridSearchEstimator, BudgetSVC):
     """`BudgetSVC` whose C and γ are chosen by cross-validation on a grid.
 
     Every place of the grid is judged on every fold, as scikit-learn's `GridSearchCV` does it, at a
@@ -284,7 +284,7 @@ class BudgetSVCCV(GridSearched, BudgetSVC):
 
 
 @hyperparameters
-class BudgetSVRCV(GridSearched, BudgetSVR):
+class BudgetSVRCV(GridSearchEstimator, BudgetSVR):
     """`BudgetSVR` whose C and γ are chosen by cross-validation on a grid, as by `BudgetSVCCV`.
 
     Examples

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter, validate_d
 from . import _validation
 from ._checkpoint import Checkpoint, checksum
 from ._columns import Layout, expect_order, layout_of, names_of, note
-from ._files import whole
+from ._files import write_atomically
 from .data._damaged import memory
 from .data._mapped import Trimmed
 from .data._pieces import Block
@@ -207,7 +207,7 @@ def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = No
     if out is None:
         return np.concatenate(list(said))
     path, count, first = os.fsdecode(out), 0, None
-    with whole(path) as file:
+    with write_atomically(path) as file:
         file.write(bytes(_HEADER))
         for part in said:
             found = np.ascontiguousarray(part)

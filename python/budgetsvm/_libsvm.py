@@ -13,7 +13,7 @@ from . import _columns, _core, _model_ir, _validation
 from ._columns import Layout
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
-from ._files import Target, whole
+from ._files import Target, write_atomically
 from ._prediction_rule import PredictionRule, decompose
 from .data import source_of
 
@@ -171,7 +171,7 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
             kind, json.dumps(kernel), _validation.as_rows(points), coef[None, :],
             labels=labels, n_support=n_support, rho=[-offset], sigmoids=sigmoids, threads=threads,
         )  # fmt: skip
-    with whole(path) as file:
+    with write_atomically(path) as file:
         for piece in text:
             file.write(piece)
 

@@ -13,7 +13,7 @@ from . import _core, _names, _parameters, _validation
 from ._available import available_if
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._machine import of_machine
+from ._machine import machine_property
 from ._online import OnlineLearner
 
 
@@ -155,8 +155,10 @@ class LocalBudgetSVC(OnlineLearner):
         """
         return super().partial_fit(X, y, classes, checkpoint, every)
 
-    n_components_ = of_machine("cell_width", "Directions that rows are projected on.")
-    cluster_centers_ = of_machine("centers", "Centres of the cells, shape (n_cells, n_features).")
+    n_components_ = machine_property("cell_width", "Directions that rows are projected on.")
+    cluster_centers_ = machine_property(
+        "centers", "Centres of the cells, shape (n_cells, n_features)."
+    )
 
     @property
     def n_support_(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Estimators over one machine of `_core`: what it tells of itself, and how it decides."""
+"""Bases of the estimators that hold one machine of `_core`: attributes and decision values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 
 from . import _core, _names, _validation
 from ._calibration import warn_of_lost_curves
-from ._estimator import Estimator, Trained
-from ._gradient import Explained, ExplainedByTerms
+from ._estimator import Estimator, TrainableEstimator
+from ._gradient import GradientMixin, TermGradientMixin
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 from ._scales import ScaledFeatures
@@ -20,8 +20,8 @@ from ._stored import require
 
 
 @hyperparameters
-class AnyKernel(ScaledFeatures):
-    """Base of the estimators that take any kernel; not for use on its own.
+class KernelParameters(ScaledFeatures):
+    """The hyperparameters of the kernel; a base that is not for use on its own.
 
     Parameters
     ----------
@@ -42,24 +42,24 @@ class AnyKernel(ScaledFeatures):
     coef0: float = 0.0
 
 
-def of_machine(name: str, page: str) -> Any:
-    """A property: what the fitted machine has by this name."""
+def machine_property(name: str, page: str) -> Any:
+    """A property that returns the attribute of this name of the fitted machine."""
     return property(lambda estimator: getattr(estimator._learnt("_machine"), name), doc=page)
 
 
-def _of_map(name: str, page: str) -> Any:
-    """A property: an array of the feature map, where the map has it."""
+def _feature_map_property(name: str, page: str) -> Any:
+    """A property that returns an array of the feature map, if the map has it."""
 
-    def part(estimator: OnMap) -> np.ndarray:
+    def part(estimator: FeatureMapEstimator) -> np.ndarray:
         found = estimator._learnt("_machine").map_part(name)
         if found is None:
             raise AttributeError(f"these features have no {name}")
-        return _rows_of(found)
+        return _as_matrix(found)
 
     return property(part, doc=page)
 
 
-def kernel_fits(estimator: Any) -> bool:
+def has_kernel_of_parameters(estimator: Any) -> bool:
     """Whether the machine's kernel is the one that the hyperparameters name."""
     machine = estimator._machine
     if machine.kind == "linear":
@@ -72,39 +72,41 @@ def kernel_fits(estimator: Any) -> bool:
     )
 
 
-def points_of(machine: _core.Machine) -> Any:
-    """Points of the terms, an array or a CSR matrix."""
+def support_vectors_of(machine: _core.Machine) -> Any:
+    """The support vectors of a machine, an array or a CSR matrix."""
     rows = machine.support_vectors
     if rows is None:
         raise AttributeError("this machine has no support vectors")
-    return _rows_of(rows)
+    return _as_matrix(rows)
 
 
-def _rows_of(rows: Any) -> Any:
-    """An array, or the CSR matrix of its arrays."""
+def _as_matrix(rows: Any) -> Any:
+    """An array as it is, or the CSR matrix that `_core` returned as arrays."""
     if isinstance(rows, np.ndarray):
         return rows
     *arrays, width = rows
     return sp.csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, width))
 
 
-class OnMap(Estimator):
-    """Base of the estimators whose machine has a feature map; not for use on its own."""
+class FeatureMapEstimator(Estimator):
+    """Base of the estimators with an explicit feature map; not for use on its own."""
 
     _machine: _core.Machine
 
-    components_ = _of_map(
+    components_ = _feature_map_property(
         "components",
         "Landmarks, shape (n_landmarks, n_features); CSR of those of very wide sparse rows.",
     )
-    normalization_ = _of_map("normalization", "From kernel values to features.")
-    frequencies_ = _of_map("frequencies", "Frequencies, shape (n_frequencies, n_features).")
-    phases_ = _of_map("phases", "Phases of the frequencies that are not paired.")
-    gamma_ = of_machine("gamma", "γ used.")
+    normalization_ = _feature_map_property("normalization", "From kernel values to features.")
+    frequencies_ = _feature_map_property(
+        "frequencies", "Frequencies, shape (n_frequencies, n_features)."
+    )
+    phases_ = _feature_map_property("phases", "Phases of the frequencies that are not paired.")
+    gamma_ = machine_property("gamma", "γ used.")
 
 
-class Held(Explained):
-    """Base of the estimators that hold a machine; not for use on its own.
+class FittedEstimator(GradientMixin):
+    """Base of the estimators that hold a fitted machine; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
     leaves the estimator as it was, copies are independent, and prediction from other threads goes
@@ -123,7 +125,7 @@ class Held(Explained):
     @property
     def support_vectors_(self) -> Any:
         """Points of the terms, shape (n_terms, n_features), CSR where they are rows of one."""
-        return points_of(self._learnt("_machine"))
+        return support_vectors_of(self._learnt("_machine"))
 
     @property
     def dual_coef_(self) -> Any:
@@ -134,7 +136,7 @@ class Held(Explained):
             raise AttributeError("this machine has no terms")
         return coef
 
-    intercept_ = of_machine("intercept", "Offsets, shape (n_outputs,).")
+    intercept_ = machine_property("intercept", "Offsets, shape (n_outputs,).")
 
     def _decision(self, X: Any) -> np.ndarray:
         rows = _validation.as_rows(self._new_rows(X))
@@ -194,19 +196,19 @@ class Held(Explained):
         return machine
 
 
-class Machined(AnyKernel, ExplainedByTerms, Held):
-    """Base of the estimators that hold a machine of one kernel; not for use on its own."""
+class KernelMachineEstimator(KernelParameters, TermGradientMixin, FittedEstimator):
+    """Base of the estimators whose machine has one kernel; not for use on its own."""
 
     def _kernel_fits(self) -> bool:
-        return kernel_fits(self)
+        return has_kernel_of_parameters(self)
 
 
-class TrainedMachine(Held, Trained):
-    """Base of the estimators over a machine whose training is watched; not for use on its own."""
+class TrainableMachine(FittedEstimator, TrainableEstimator):
+    """Base of the estimators that train a machine and report progress; not for use on its own."""
 
     _archived: ClassVar[dict] = {"n_iter_": "count", "history_": "curves", "stop_reason_": "stop"}
 
-    n_terms_ = of_machine("n_terms", "Number of terms, all outputs together.")
+    n_terms_ = machine_property("n_terms", "Number of terms, all outputs together.")
 
     def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
         """Make what `_core` returned the fitted state: the last thing that a training does."""
@@ -222,8 +224,8 @@ class TrainedMachine(Held, Trained):
         watcher.finish(machine, report["stop_reason"], objective)
 
 
-class MachineEstimator(Machined, TrainedMachine):
-    """Base of those of one kernel whose training is watched; not for use on its own."""
+class MachineEstimator(KernelMachineEstimator, TrainableMachine):
+    """Base of the estimators that train a machine of one kernel; not for use on its own."""
 
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
         """The γ of a machine that is made, or of `machine`, which training goes on with."""

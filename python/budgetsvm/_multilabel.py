@@ -1,4 +1,4 @@
-"""Labels that do not exclude each other: an output a label, on shared terms."""
+"""Multi-label classification: one output per label, on shared terms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sklearn.utils.multiclass import type_of_target
 from ._classifier import Classifier
 
 
-class LabelSets(Classifier):
-    """Mixin of the classifiers that also take a column of 0 and 1 a label; not for use alone.
+class MultiLabelClassifier(Classifier):
+    """Mixin of the classifiers that also take an indicator matrix as y; not for use on its own.
 
-    A label's targets are -1 and +1: its output is the machine of two classes, on terms that all
-    labels share.
+    Each label has targets -1 and +1 and an output of its own: a binary machine on the terms that
+    all labels share.
     """
 
-    #: Whether rows have sets of labels: `classes_` are then the numbers of the columns.
+    #: Whether y was an indicator matrix; `classes_` are then the indices of its columns.
     _multilabel: bool
 
     _archived: ClassVar[dict[str, str]] = {"_multilabel": "flag?"}

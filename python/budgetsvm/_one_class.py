@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _larger, _parameters, _validation
-from ._base import OnBudget
+from ._base import BudgetBase
 from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
@@ -19,7 +19,7 @@ from ._progress import Watcher
 
 
 @hyperparameters
-class BudgetOneClassSVM(OutlierMixin, OnBudget):
+class BudgetOneClassSVM(OutlierMixin, BudgetBase):
     r"""What most rows have in common and which are unlike them, with at most `budget` terms.
 
     The ν-one-class machine [5]_ in the primal: minimises

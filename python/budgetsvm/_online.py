@@ -13,7 +13,7 @@ from ._callbacks import with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._machine import MachineEstimator, of_machine
+from ._machine import MachineEstimator, machine_property
 from ._progress import Watcher
 from ._stored import require
 
@@ -108,7 +108,7 @@ class OnlineLearner(Classifier, MachineEstimator):
         _larger.each_part(self, step, (X, y, None), (checkpoint, every))
         return self
 
-    n_samples_seen_ = of_machine("seen", "Samples learnt from.")
+    n_samples_seen_ = machine_property("seen", "Samples learnt from.")
 
     def _check_archived(self) -> None:
         super()._check_archived()

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _parameters
 from ._hyperparameters import hyperparameters
-from ._machine import of_machine
+from ._machine import machine_property
 from ._online import BudgetedLearner, GradientLearner
 
 
@@ -45,7 +45,7 @@ class FourierOGD(GradientLearner):
 
     n_frequencies: int = 500
 
-    coef_ = of_machine(
+    coef_ = machine_property(
         "coef", "Coefficients of the features, shape (n_outputs, 2 * n_frequencies)."
     )
 

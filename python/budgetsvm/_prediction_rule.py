@@ -14,15 +14,15 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from . import _curves, _model_ir, _table
-from ._archive import Archived
+from ._archive import ArchiveMixin
 from ._auto import AutoEstimator
 from ._exact import ExactEstimator
 from ._exact_classifier import ExactClassifier
-from ._exact_values import OneClass
-from ._multilabel import LabelSets
+from ._exact_values import OneClassEstimator
+from ._multilabel import MultiLabelClassifier
 from ._one_vs_one import BOUNDARY_TOLERANCE
-from ._regressor import SeveralTargets
-from ._semiparametric import Semiparametric
+from ._regressor import MultiTargetRegressor
+from ._semiparametric import SemiparametricEstimator
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def decompose(estimator: Any) -> tuple[Any, PredictionRule]:
     ValueError, TypeError
         If the estimator cannot be exported.
     """
-    if not isinstance(estimator, Archived):
+    if not isinstance(estimator, ArchiveMixin):
         raise TypeError(
             f"{type(estimator).__name__} is no estimator of budgetsvm; of a pipeline write the "
             "steps, or use budgetsvm.onnx.register() and skl2onnx"
@@ -93,7 +93,7 @@ def _prediction_rule(fitted: Any) -> PredictionRule:
     common: dict[str, Any] = {"n_features": fitted.n_features_in_, "dtype": fitted._machine.dtype}
     if isinstance(fitted, ExactEstimator):
         common["sign"] = float(fitted._sign())
-    if isinstance(fitted, Semiparametric) and fitted._n_functions:
+    if isinstance(fitted, SemiparametricEstimator) and fitted._n_functions:
         common["functions"] = common["sign"] * np.atleast_2d(fitted.parametric_coef_).T
     if isinstance(fitted, AutoEstimator):
         common["plans"] = _column_encoders(fitted)
@@ -102,10 +102,10 @@ def _prediction_rule(fitted: Any) -> PredictionRule:
     if is_outlier_detector(fitted):
         edge = BOUNDARY_TOLERANCE * (1.0 + abs(float(fitted.offset_[0])))
         return PredictionRule(
-            "sides", **common, boundary=edge if isinstance(fitted, OneClass) else 0.0
+            "sides", **common, boundary=edge if isinstance(fitted, OneClassEstimator) else 0.0
         )
     if is_regressor(fitted):
-        several = isinstance(fitted, SeveralTargets) and fitted._levels() is not None
+        several = isinstance(fitted, MultiTargetRegressor) and fitted._levels() is not None
         return PredictionRule("values", **common, rising=several)
     return PredictionRule("features", **common, width=fitted._n_features_out)
 
@@ -122,7 +122,7 @@ def _column_encoders(fitted: Any) -> Any:
 
 def _classification_rule(fitted: Any, common: dict[str, Any]) -> PredictionRule:
     common["classes"] = fitted.classes_
-    if isinstance(fitted, LabelSets) and fitted._has_sets():
+    if isinstance(fitted, MultiLabelClassifier) and fitted._has_sets():
         odds = ("sigmoid", None) if getattr(fitted, "loss", None) == "log_loss" else None
         return PredictionRule("sets", **common, probability=odds)
     curves = _curves.of_machine(fitted._machine)

@@ -14,9 +14,9 @@ from . import _core, _names, _parameters, _tuning, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
-from ._machine import MachineEstimator, points_of
+from ._machine import MachineEstimator, support_vectors_of
 from ._progress import Watcher
-from ._scales import times
+from ._scales import multiply_columns
 from ._stored import require
 from ._validation import check_array
 
@@ -276,7 +276,7 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         if points.shape[1] != X.shape[1]:
             raise ValueError(f"basis has {points.shape[1]} features, X has {X.shape[1]}")
         if self._scales_in_use is not None:
-            points = times(points, self._scales_in_use)
+            points = multiply_columns(points, self._scales_in_use)
         if isinstance(self.basis, (np.ndarray, list, tuple)) or sp.issparse(self.basis):
             count = points.shape[0]
         return (_validation.as_rows(points), int(count)), points
@@ -302,7 +302,11 @@ class PrimalEstimator(LearntScales, MachineEstimator):
             return basis, points, (none, machine.coef.T, intercept)
         if machine.kind == "linear" or machine.n_features != d or machine.dtype != X.dtype:
             return basis, points, None
-        terms, support, coef = points_of(machine), last.get("support_"), machine.dual_coef.T
+        terms, support, coef = (
+            support_vectors_of(machine),
+            last.get("support_"),
+            machine.dual_coef.T,
+        )
         if self.basis is None:
             if support is None or (len(support) and support.max() >= count):
                 return basis, points, None

@@ -9,13 +9,13 @@ import numpy as np
 from . import _names, _parameters
 from ._classifier import one_column_flat
 from ._hyperparameters import hyperparameters
-from ._multilabel import LabelSets
+from ._multilabel import MultiLabelClassifier
 from ._names import CLASS_LOSSES, LEAST_SQUARES
 from ._primal import PrimalEstimator
 
 
 @hyperparameters
-class PrimalSVC(LabelSets, PrimalEstimator):
+class PrimalSVC(MultiLabelClassifier, PrimalEstimator):
     r"""Support vector classification solved in the primal [1]_.
 
     Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned

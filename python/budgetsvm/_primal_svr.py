@@ -11,11 +11,11 @@ from . import _names, _parameters
 from ._hyperparameters import hyperparameters
 from ._names import LEAST_SQUARES, VALUE_LOSSES
 from ._primal import PrimalEstimator
-from ._regressor import SeveralTargets
+from ._regressor import MultiTargetRegressor
 
 
 @hyperparameters
-class PrimalSVR(SeveralTargets, PrimalEstimator):
+class PrimalSVR(MultiTargetRegressor, PrimalEstimator):
     r"""Support vector regression solved in the primal [1]_.
 
     Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned

@@ -83,10 +83,10 @@ class Regressor(RegressorMixin, Estimator):
         return _validation.where_kept(weights, lambda at: self._used_C() * weights[at])
 
 
-class SeveralTargets(Regressor):
-    """Mixin of the regression machines that learn several values a row on shared terms."""
+class MultiTargetRegressor(Regressor):
+    """Mixin of the regressors that learn several targets on shared terms."""
 
-    #: Whether y was one column of a matrix: then so are predictions.
+    #: Whether y was a matrix of one column; predictions then have that shape.
     _one_column: bool
 
     _archived: ClassVar[dict[str, str]] = {"_one_column": "flag?"}

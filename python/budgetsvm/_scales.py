@@ -14,13 +14,13 @@ from ._hyperparameters import hyperparameters
 from ._stored import require
 
 
-class _Held(Estimator):
-    # Not where hyperparameters are declared.
+class _MachineHolder(Estimator):
+    # Declared here, because annotations of `ScaledFeatures` declare hyperparameters.
     _machine: _core.Machine
 
 
 @hyperparameters
-class ScaledFeatures(_Held):
+class ScaledFeatures(_MachineHolder):
     """Base of the machines whose kernel may see features scaled; not for use on its own.
 
     Parameters
@@ -75,7 +75,7 @@ class ScaledFeatures(_Held):
             self._check_scales_stay(machine)
             scales = machine.scales
         self._scales_in_use = scales
-        return X if scales is None else times(X, scales)
+        return X if scales is None else multiply_columns(X, scales)
 
     def _in_units(self, machine: _core.Machine, given: Any = None) -> _core.Machine:
         """The machine of rows as they come; `given` are its terms, where they are such rows."""
@@ -118,8 +118,8 @@ class ScaledFeatures(_Held):
         require(self._has_scales_of(self._machine), "feature_scales")
 
 
-def times(rows: Any, scales: np.ndarray) -> Any:
-    """The rows with their columns multiplied, in their own precision."""
+def multiply_columns(rows: Any, scales: np.ndarray) -> Any:
+    """The rows with each column multiplied by its scale, in the dtype of the rows."""
     factors = scales.astype(rows.dtype)
     scaled: Any
     with np.errstate(over="ignore", under="ignore"):

@@ -27,8 +27,8 @@ def _copied(functions: Functions) -> Functions:
 
 
 @hyperparameters
-class Semiparametric(ExactEstimator):
-    r"""What all of them share; not for use on its own.
+class SemiparametricEstimator(ExactEstimator):
+    r"""Base of the semi-parametric machines; not for use on its own.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ from ._docs import documented
 from ._exact_classes import SVC, NuClassifier
 from ._exact_classifier import ExactClassifier
 from ._hyperparameters import hyperparameters
-from ._semiparametric import Semiparametric
+from ._semiparametric import SemiparametricEstimator
 
 
 @hyperparameters
-class SemiparametricClassifier(Semiparametric, ExactClassifier):
+class SemiparametricClassifier(SemiparametricEstimator, ExactClassifier):
     """What both share; not for use on its own.
 
     Attributes

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ._docs import documented
-from ._exact_values import ExactRegressor, NuRegressor, OneClass
+from ._exact_values import ExactRegressor, NuRegressor, OneClassEstimator
 from ._hyperparameters import hyperparameters
-from ._semiparametric import Semiparametric
+from ._semiparametric import SemiparametricEstimator
 
 
 @hyperparameters
-class SemiparametricRegressor(Semiparametric, ExactRegressor):
+class SemiparametricRegressor(SemiparametricEstimator, ExactRegressor):
     """What the two for values share; not for use on its own.
 
     Attributes
@@ -89,7 +89,7 @@ class SemiparametricNuSVR(SemiparametricRegressor, NuRegressor):
 
 
 @hyperparameters
-class SemiparametricOneClassSVM(OneClass, Semiparametric):
+class SemiparametricOneClassSVM(OneClassEstimator, SemiparametricEstimator):
     r"""The support of a distribution beside functions that are known.
 
     A row is inside where ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) - ρ >= 0``, the parameters c

@@ -8,11 +8,11 @@ from . import _names
 from ._base import BudgetMachineEstimator
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._multilabel import LabelSets
+from ._multilabel import MultiLabelClassifier
 
 
 @hyperparameters
-class BudgetSVC(LabelSets, BudgetMachineEstimator):
+class BudgetSVC(MultiLabelClassifier, BudgetMachineEstimator):
     r"""Kernel support vector classification with at most `budget` support vectors.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, f(x_i))`` over machines

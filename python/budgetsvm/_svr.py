@@ -9,11 +9,11 @@ from . import _parameters
 from ._base import BudgetMachineEstimator
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._regressor import SeveralTargets
+from ._regressor import MultiTargetRegressor
 
 
 @hyperparameters
-class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
+class BudgetSVR(MultiTargetRegressor, BudgetMachineEstimator):
     r"""Kernel support vector regression with at most `budget` support vectors.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, f(x_i))`` over machines

@@ -165,8 +165,8 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 @hyperparameters
-class _OfDask(Estimator):
-    """Mixin of the estimators for Dask; not for use on its own.
+class _DaskEstimator(Estimator):
+    """Base of the estimators for Dask collections; not for use on its own.
 
     Parameters
     ----------
@@ -412,8 +412,8 @@ def _surveyor(local: Any) -> Any:
     return unfitted
 
 
-class _InShards(_OfDask):
-    """Those that train all partitions at once."""
+class _ShardedTraining(_DaskEstimator):
+    """Base of the estimators that train all partitions in parallel and join the machines."""
 
     def _by_tasks(self, run: _Run, local: Any, whole: steps.Survey) -> Any:
         unfitted = _surveyor(local)
@@ -432,8 +432,8 @@ class _InShards(_OfDask):
         return found
 
 
-class _InTurn(_OfDask):
-    """Those that learn one partition after the other."""
+class _SequentialTraining(_DaskEstimator):
+    """Base of the estimators that learn one partition after the other by `partial_fit`."""
 
     def _by_tasks(self, run: _Run, local: Any, whole: steps.Survey) -> Any:
         unfitted = _surveyor(local)
@@ -454,7 +454,7 @@ class _InTurn(_OfDask):
 
 
 @hyperparameters
-class DaskBudgetSVC(_InShards, BudgetSVC):  # type: ignore[misc]
+class DaskBudgetSVC(_ShardedTraining, BudgetSVC):  # type: ignore[misc]
     """`BudgetSVC` of Dask collections: every partition is a shard.
 
     Partitions are best of some 100 rows for each term of `budget` or more. As in a fit to all rows
@@ -466,28 +466,28 @@ class DaskBudgetSVC(_InShards, BudgetSVC):  # type: ignore[misc]
 
 
 @hyperparameters
-class DaskBudgetSVR(_InShards, BudgetSVR):  # type: ignore[misc]
+class DaskBudgetSVR(_ShardedTraining, BudgetSVR):  # type: ignore[misc]
     """`BudgetSVR` of Dask collections: every partition is a shard, as for `DaskBudgetSVC`."""
 
     _local = BudgetSVR
 
 
 @hyperparameters
-class DaskAssetSVC(_InTurn, AssetSVC):  # type: ignore[misc]
+class DaskAssetSVC(_SequentialTraining, AssetSVC):  # type: ignore[misc]
     """`AssetSVC` of Dask collections, which learns one partition after the other."""
 
     _local = AssetSVC
 
 
 @hyperparameters
-class DaskAssetSVR(_InTurn, AssetSVR):  # type: ignore[misc]
+class DaskAssetSVR(_SequentialTraining, AssetSVR):  # type: ignore[misc]
     """`AssetSVR` of Dask collections, which learns one partition after the other."""
 
     _local = AssetSVR
 
 
 @hyperparameters
-class DaskLocalBudgetSVC(_InTurn, LocalBudgetSVC):  # type: ignore[misc]
+class DaskLocalBudgetSVC(_SequentialTraining, LocalBudgetSVC):  # type: ignore[misc]
     """`LocalBudgetSVC` of Dask collections, which learns one partition after the other.
 
     Only what has `partial_fit`: ``local="online"``, or a `budget`.

@@ -40,7 +40,7 @@ from . import _core, _parameters, _validation, _weighted_subsample
 from ._base import BudgetMachineEstimator
 from ._columns import expect_order, layout_of
 from ._dataset_summary import Survey, _weights, check_not_tuned, settle, survey
-from ._grid import GridSearched
+from ._grid import GridSearchEstimator
 
 __all__ = ["Survey", "add", "finish", "join", "polish_sums", "settle", "shard_pass", "survey"]
 
@@ -301,7 +301,7 @@ def _check_same_columns(first: Any, other: Any, what: str) -> None:
 
 def _unfitted_copy(estimator: Any) -> Any:
     """A copy to train on a shard, of hyperparameters that depend on no row."""
-    searches = isinstance(estimator, GridSearched)
+    searches = isinstance(estimator, GridSearchEstimator)
     if not isinstance(estimator, BudgetMachineEstimator) or searches:
         name = type(estimator).__name__
         raise TypeError(f"estimator must be a BudgetSVC or a BudgetSVR, got {name}")

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from . import _core, _onnx_graph, _onnx_pipeline
 from ._archive import estimators
 from ._columns import layout_of
-from ._files import Target, whole
+from ._files import Target, write_atomically
 from ._onnx_graph import Graph
 from ._onnx_prediction import label_nodes, prediction_nodes
 from ._prediction_rule import decompose
@@ -114,7 +114,7 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
         helper.set_model_props(model, {"feature_names": json.dumps([str(name) for name in names])})
     if path is not None:
         content = model.SerializeToString()
-        with whole(path) as file:
+        with write_atomically(path) as file:
             file.write(content)
     return model
 

@@ -51,8 +51,8 @@ def _check_finite(what: str, value: Any) -> None:
         raise ValueError(f"{what}: a finite number, got {value!r}")
 
 
-class _Wrapped:
-    """A scikit-learn estimator that learns dictionaries."""
+class _EstimatorAdapter:
+    """Adapter of an estimator with `partial_fit` to rows that are dictionaries."""
 
     estimator: Any
     features: Any
@@ -183,7 +183,7 @@ class _Wrapped:
         return self._matrix([self._values(x)])
 
 
-class Classifier(_Wrapped, base.Classifier):
+class Classifier(_EstimatorAdapter, base.Classifier):
     """A classifier with `partial_fit`, for river.
 
     Rows are held until a prediction is asked for, or there are 256 of them: a stream gives the same
@@ -280,7 +280,7 @@ class Classifier(_Wrapped, base.Classifier):
         return dict(zip(self.classes, told.tolist(), strict=True))
 
 
-class Regressor(_Wrapped, base.Regressor):
+class Regressor(_EstimatorAdapter, base.Regressor):
     """A regressor with `partial_fit`, for river: see `Classifier`.
 
     Parameters

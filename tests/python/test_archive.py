@@ -13,10 +13,10 @@ from sklearn.datasets import make_moons
 
 import budgetsvm
 from budgetsvm import SVC, SVR, BudgetSVC, BudgetSVR, PrimalSVC, PrimalSVR, _core
-from budgetsvm._archive import ESTIMATORS, Archived
+from budgetsvm._archive import ESTIMATORS, ArchiveMixin
 
 
-class Toy(Archived, BaseEstimator):
+class Toy(ArchiveMixin, BaseEstimator):
     _archived: ClassVar[dict[str, str]] = {
         "coef_": "array", "rows_": "matrix", "n_iter_": "sizes", "history_": "curves",
         "extra_": "array?",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _validation
-from .._files import regular, whole
+from .._files import open_regular, write_atomically
 from ._sides import Side
 
 #: What a file of facts says that it is, the most bytes of one, and the most classes in one.
@@ -67,7 +67,7 @@ class Facts:
 
     def _read(self) -> None:
         try:
-            with regular(self._path) as file:
+            with open_regular(self._path) as file:
                 raw = file.read(_BYTES + 1)
         except FileNotFoundError:
             return
@@ -120,7 +120,7 @@ class Facts:
             return
         body = json.loads(json.dumps({"of": of, "found": found}, allow_nan=False))
         try:
-            with whole(self._path) as file:
+            with write_atomically(self._path) as file:
                 told = {"format": _FORMAT, "sum": _sum(body), "body": body}
                 file.write(json.dumps(told).encode() + b"\n")
         except OSError as error:

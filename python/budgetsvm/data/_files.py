@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import regular
+from .._files import open_regular
 from ._facts import Facts, identity, place_of, said
 from ._npy import changed, identity_of
 from ._sides import Side, paths_of
@@ -30,7 +30,7 @@ def expanded(given: Any) -> list[str]:
         if not more:
             raise FileNotFoundError(f"{name}: no such file")
         for path in more:
-            regular(path).close()
+            open_regular(path).close()
         found += more
     if not found:
         raise ValueError("no file is named")

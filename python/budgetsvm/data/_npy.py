@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import regular
+from .._files import open_regular
 from ._damaged import readable
 
 
@@ -34,7 +34,7 @@ class NpyArray:
 
     def __init__(self, path: str, what: str) -> None:
         self.path = path
-        with regular(path) as file:
+        with open_regular(path) as file:
             try:
                 with readable(path):
                     header = header_of(file)
@@ -74,7 +74,7 @@ class NpyArray:
         first, last, _ = where.indices(len(self))
         rows = max(last - first, 0)
         width = self.shape[1] if self.ndim == 2 else 1
-        with regular(self.path) as file:
+        with open_regular(self.path) as file:
             if identity_of(os.fstat(file.fileno())) != self._identity:
                 raise changed(self.path)
             if self._columns_first and self.ndim == 2:

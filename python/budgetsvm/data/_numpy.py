@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._files import regular
+from .._files import open_regular
 from .._validation import check_csr_structure
 from ._damaged import readable
 from ._files import FileSource
@@ -161,7 +161,7 @@ class CsrSource(FileSource):
 @contextmanager
 def _archive(path: str) -> Iterator[zipfile.ZipFile]:
     """The arrays of a file."""
-    with readable(path), regular(path) as file, zipfile.ZipFile(file) as packed:
+    with readable(path), open_regular(path) as file, zipfile.ZipFile(file) as packed:
         yield packed
 
 

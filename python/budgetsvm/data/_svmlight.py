@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from .. import _core, _validation
 from .._columns import Layout
-from .._files import Target, regular, whole
+from .._files import Target, open_regular, write_atomically
 from ._damaged import readable
 
 #: Columns are 32-bit numbers.
@@ -44,7 +44,7 @@ def source_of(file: Any) -> Iterator[Any]:
 
 def opened(path: str) -> Any:
     """The bytes of a file, unpacked."""
-    plain = regular(path)
+    plain = open_regular(path)
     unpacked = _PACKED.get(os.path.splitext(path)[1])
     if unpacked is None:
         return plain
@@ -212,7 +212,7 @@ def dump_svmlight_file(
     given: Any = X
     entries = (given.nnz if sp.issparse(X) else given.size) // max(1, X.shape[0])
     step = max(1, TOGETHER // max(1, entries))
-    with whole(f) as file:
+    with write_atomically(f) as file:
         file.write("".join(f"# {line}\n" for line in (comment or "").splitlines()).encode())
         # The text of some rows at a time.
         for first in range(0, X.shape[0], step):
