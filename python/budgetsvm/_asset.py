@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _core, _larger, _names, _parameters, _validation
+from . import _core, _names, _out_of_core, _parameters, _validation
 from ._hyperparameters import hyperparameters
 from ._machine import FeatureMapEstimator, MachineEstimator, machine_property
 from ._progress import Watcher
@@ -159,7 +159,7 @@ class AssetEstimator(MachineEstimator, FeatureMapEstimator):
         def step(X: Any, y: Any, sample_weight: Any) -> None:
             self._step(X, y, classes, sample_weight)
 
-        _larger.each_part(self, step, (X, y, sample_weight), to)
+        _out_of_core.train_blocks(self, step, (X, y, sample_weight), to)
         return self
 
     def _step(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from . import _columns, _core, _frames, _parameters, _table, _validation
+from . import _column_encoders, _columns, _core, _frames, _parameters, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import TrainableMachine
@@ -152,7 +152,7 @@ class AutoEstimator(TrainableMachine):
         if len(y) != frame.shape[0]:
             raise ValueError(f"y must have a value for each of the {frame.shape[0]} rows of X")
         columns = frame.columns()
-        found, doubts = _table.read(columns)
+        found, doubts = _column_encoders.read_columns(columns)
         for doubt in doubts:
             _validation.warn(doubt)
         if any(column.dtype == object for column in found):
@@ -160,14 +160,14 @@ class AutoEstimator(TrainableMachine):
         return np.column_stack(found).astype(_frames.dtype_of(columns), copy=False), y
 
     def _numbers(self, X: Any, target: Any, n_classes: int | None, weights: np.ndarray) -> Any:
-        """The rows as the machine takes them; plans for columns where that needs some."""
+        """The encoded rows; fits the column encoders of dense rows and tables."""
         self.__dict__.pop("_plans", None)
         if sparse.issparse(X):
             return X
         # Rows of no weight are as if they were not there.
         kept = weights > 0
         if isinstance(X, np.ndarray) and not np.isnan(X).any():
-            self._plans = _table.plain_plans(X if kept.all() else X[kept])
+            self._plans = _column_encoders.median_imputers(X if kept.all() else X[kept])
             return X
         columns = list(X.astype(np.float64).T) if isinstance(X, np.ndarray) else X
         if n_classes is None or n_classes == 2:
@@ -175,44 +175,48 @@ class AutoEstimator(TrainableMachine):
         else:
             values = (target[:, None] == np.arange(n_classes)).astype(np.float64)
         own = [column[kept] for column in columns]
-        self._plans, part = _table.learn(own, values[kept], weights[kept], self._seed())
+        self._plans, part = _column_encoders.fit_encoders(
+            own, values[kept], weights[kept], self._seed()
+        )
         numbers = part
         if not kept.all():
-            numbers = _table.apply(self._plans, columns)
+            numbers = _column_encoders.encode_columns(self._plans, columns)
             numbers[kept] = part
         return np.ascontiguousarray(numbers, dtype=getattr(X, "dtype", np.float64))
 
     def _new_rows(self, X: Any, dtypes: Any = None, **checks: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        dtype, plans = self._dtype(), self._planned()
-        plain = plans is None or _table.changes_nothing(plans)
+        dtype, encoders = self._dtype(), self._fitted_encoders()
+        plain = encoders is None or _column_encoders.are_identity(encoders)
         if plain and self._is_plain(X, (dtype,)):
             return X
-        levels = _table.wants_frame(plans)
+        levels = _column_encoders.need_frame(encoders)
         frame = None if _frames.is_plain(X) and not levels else _frames.frame_of(X)
         if levels and frame is None:
             raise ValueError("X must be a data frame, as the one that the machine was fitted to")
-        if frame is not None and plans is not None:
+        if frame is not None and encoders is not None:
             validate_data(self, frame.native, skip_check_array=True, reset=False)
             _check_some(frame)
-            return np.ascontiguousarray(_table.rows_of(plans, frame), dtype=dtype)
-        as_numbers = plans is None or sparse.issparse(X)
+            return np.ascontiguousarray(_column_encoders.encode_frame(encoders, frame), dtype=dtype)
+        as_numbers = encoders is None or sparse.issparse(X)
         found: Any = validate_data(
             self, X if frame is None else frame.native, accept_sparse="csr", dtype=[dtype],
             reset=False, ensure_all_finite=True if as_numbers else "allow-nan",
         )  # fmt: skip
-        if plans is None or (plain and as_numbers):
+        if encoders is None or (plain and as_numbers):
             return found
         rows = found.toarray() if as_numbers else found
-        coded = _table.coded(plans, rows)
+        coded = _column_encoders.encode_rows(encoders, rows)
         return found if coded is found else np.ascontiguousarray(coded, dtype=dtype)
 
     def _of_features(self, scales: list[np.ndarray]) -> np.ndarray:
         """One scale a feature, of the parts' scales a column."""
         mean = sum(w * part for w, part in zip(self.weights_, scales, strict=True))
-        plans = self._planned()
-        ends = np.cumsum([0, *(_table.widths(plans) if plans else [1] * len(mean))])
+        encoders = self._fitted_encoders()
+        ends = np.cumsum(
+            [0, *(_column_encoders.encoded_widths(encoders) if encoders else [1] * len(mean))]
+        )
         found = np.array([mean[a:b].max() for a, b in itertools.pairwise(ends)])
         return found / max(found.max(), np.finfo(float).tiny)
 
@@ -280,17 +284,17 @@ class AutoEstimator(TrainableMachine):
         return ax
 
     def _slopes(self, X: Any) -> np.ndarray:
-        plans = self._planned()
-        if _table.wants_frame(plans):
+        encoders = self._fitted_encoders()
+        if _column_encoders.need_frame(encoders):
             raise ValueError(
                 f"{type(self).__name__}: gradient needs numbers, and a column of text has no "
                 "slope: encode it before the machine (in a pipeline)"
             )
         slopes = super()._slopes(X)
-        if plans is None or _table.changes_nothing(plans):
+        if encoders is None or _column_encoders.are_identity(encoders):
             return slopes
         # A number that is missing has no slope, and what says so is a column of its own.
-        first = np.cumsum([0, *_table.widths(plans)[:-1]])
+        first = np.cumsum([0, *_column_encoders.encoded_widths(encoders)[:-1]])
         slopes = np.ascontiguousarray(slopes[:, :, first])
         slopes *= ~np.isnan(_numbers(X))[:, None]
         return slopes
@@ -302,10 +306,10 @@ class AutoEstimator(TrainableMachine):
         return [line for line in self._learnt("leaderboard_") if line["weight"] > 0]
 
     def _width(self) -> int:
-        plans = self._planned()
-        return sum(_table.widths(plans)) if plans else self.n_features_in_
+        encoders = self._fitted_encoders()
+        return sum(_column_encoders.encoded_widths(encoders)) if encoders else self.n_features_in_
 
-    def _planned(self) -> list[_table.Plan] | None:
+    def _fitted_encoders(self) -> list[_column_encoders.ColumnEncoder] | None:
         return self.__dict__.get("_plans")
 
     def _passes(self) -> Any:
@@ -327,6 +331,6 @@ def _numbers(X: Any) -> np.ndarray:
     """A table without text, missing ones NaN."""
     frame = _frames.frame_of(X)
     if frame is not None:
-        return _table.numbers_of(frame)
+        return _column_encoders.numeric_rows(frame)
     dense = X.toarray() if hasattr(X, "toarray") else X
     return np.asarray(dense, dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import RegressorMixin
 
-from . import _larger, _names, _validation
+from . import _names, _out_of_core, _validation
 from ._auto import AutoEstimator
 from ._classifier import Classifier
 from ._docs import documented
@@ -114,8 +114,8 @@ class AutoSVR(RegressorMixin, AutoEstimator):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.predict, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.predict, X, out)
         return self._decision(X)[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _larger, _names, _parameters, _tuning, _validation
+from . import _core, _names, _out_of_core, _parameters, _tuning, _validation
 from ._callbacks import with_callbacks
 from ._checkpoint import Checkpoint, checksum
 from ._docs import documented
@@ -272,8 +272,8 @@ class BudgetMachineEstimator(LearntScales, BudgetBase):
             raise ValueError("validation: only with early_stopping=True")
         if not self._takes_stored:
             raise ValueError(f"validation: {type(self).__name__} fits many machines")
-        rows, target, weights = self._three(_larger.beside(X, validation))
-        with _larger.opened(self, rows, target, weights) as self._validation:
+        rows, target, weights = self._three(_out_of_core.align_validation(X, validation))
+        with _out_of_core.open_training_rows(self, rows, target, weights) as self._validation:
             try:
                 return self._fit_kept(X, y, sample_weight, checkpoint, every)
             finally:
@@ -385,7 +385,7 @@ class BudgetMachineEstimator(LearntScales, BudgetBase):
             with self._training() as watcher:
                 self._go_on(X, y, classes, sample_weight, watcher, polish=False)
 
-        _larger.each_part(self, step, (X, y, sample_weight), to)
+        _out_of_core.train_blocks(self, step, (X, y, sample_weight), to)
         return self
 
     @documented
@@ -405,7 +405,9 @@ class BudgetMachineEstimator(LearntScales, BudgetBase):
         check_is_fitted(self)
         with (
             self._training() as watcher,
-            _larger.opened(self, _larger.in_line(self, X), y, sample_weight, watcher.read) as given,
+            _out_of_core.open_training_rows(
+                self, _out_of_core.align_columns(self, X), y, sample_weight, watcher.read
+            ) as given,
         ):
             X, y, sample_weight = given
             self._go_on(X, y, None, sample_weight, watcher, polish=True)

@@ -242,11 +242,11 @@ def _add_additive_model(header: CHeader, part: AdditiveModel) -> int:
     return outputs
 
 
-def _imputation_code(header: CHeader, plans: list[dict[str, Any]], d: int) -> str:
+def _imputation_code(header: CHeader, encoders: list[dict[str, Any]], d: int) -> str:
     """C code that imputes missing numbers and sets the indicator columns."""
-    fills = header.table([plan["fill"] for plan in plans], what="fills")
-    flags = header.table([plan["missing"] for plan in plans], "int", "missing")
-    width = d + sum(plan["missing"] for plan in plans)
+    fills = header.table([encoder["fill"] for encoder in encoders], what="fills")
+    flags = header.table([encoder["missing"] for encoder in encoders], "int", "missing")
+    width = d + sum(encoder["missing"] for encoder in encoders)
     return _fill_template(_c_templates.FILLING, d=d, width=width, fills=fills, flags=flags)
 
 
@@ -345,8 +345,8 @@ def _header(
         table = header.table(scales, what="scales")
         scaled = (f"float r[{d}];\n    int j;\n"
                   f"    for (j = 0; j < {d}; j++) r[j] = x[j] * {table}[j];")  # fmt: skip
-    elif rule.plans is not None:
-        scaled = _imputation_code(header, rule.plans, d)
+    elif rule.encoders is not None:
+        scaled = _imputation_code(header, rule.encoders, d)
     if rule.sign != 1.0:
         calls.append(f"for (i = 0; i < {first}; i++) values[i] = -values[i];")
     else:

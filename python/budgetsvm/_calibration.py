@@ -11,7 +11,7 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from . import _core, _larger, _validation
+from . import _core, _out_of_core, _validation
 from ._available import available_if
 from ._docs import documented
 from ._estimator import Estimator
@@ -178,8 +178,8 @@ class CalibrationMixin(Estimator):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.predict_proba, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.predict_proba, X, out)
         return self._probabilities_of(self._values(X))
 
     @available_if(has_probabilities)

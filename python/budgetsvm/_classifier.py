@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _larger, _validation
+from . import _out_of_core, _validation
 from ._calibration import CalibrationMixin
 from ._docs import documented
 from .data._stored import Coded
@@ -46,8 +46,8 @@ class Classifier(ClassifierMixin, CalibrationMixin):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.decision_function, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.decision_function, X, out)
         return one_column_flat(self._decision(X))
 
     @documented
@@ -60,8 +60,8 @@ class Classifier(ClassifierMixin, CalibrationMixin):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.predict, X, out, self.classes_)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.predict, X, out, self.classes_)
         return self._labels(self._decision(X))
 
     def _labels(self, values: np.ndarray) -> np.ndarray:

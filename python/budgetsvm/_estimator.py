@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from . import _columns, _larger, _names, _parameters, _validation
+from . import _columns, _names, _out_of_core, _parameters, _validation
 from ._archive import ArchiveMixin
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._docs import documented
@@ -120,8 +120,8 @@ class Estimator(ArchiveMixin, BaseEstimator):
         if dtype is None:
             dtype = list(FLOATS) if reset else self._dtype()
         if isinstance(X, Stored):
-            rows = _larger.checked_rows(self, X, reset, dtype)
-            return rows, _larger.target_of(self, X)
+            rows = _out_of_core.stored_rows(self, X, reset, dtype)
+            return rows, _out_of_core.stored_target(self, X)
         if reset:
             _columns.forget(self)
         return validate_data(
@@ -132,7 +132,7 @@ class Estimator(ArchiveMixin, BaseEstimator):
     def _check_rows(self, X: Any, reset: bool, dtype: Any) -> Any:
         """Training rows where there are no targets."""
         if isinstance(X, Stored):
-            return _larger.checked_rows(self, X, reset, dtype)
+            return _out_of_core.stored_rows(self, X, reset, dtype)
         if reset:
             _columns.forget(self)
         return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
@@ -259,7 +259,7 @@ class TrainableEstimator(CallbackSupportMixin, Estimator):
         tasks = FitTasks(self, X, y, sample_weight)
         with (
             self._training(tasks) as watcher,
-            _larger.opened(self, X, y, sample_weight, watcher.read) as given,
+            _out_of_core.open_training_rows(self, X, y, sample_weight, watcher.read) as given,
         ):
             self._fit(*given, watcher)
             self._look_at_fit()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from . import _core, _larger, _names, _parameters, _validation
+from . import _core, _names, _out_of_core, _parameters, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
@@ -59,7 +59,10 @@ class KernelFeatures(
 
         @fitted@
         """
-        with self._all_or_nothing(), _larger.opened(self, X, None, None) as (X, _, _):
+        with (
+            self._all_or_nothing(),
+            _out_of_core.open_training_rows(self, X, None, None) as (X, _, _),
+        ):
             warn_of_idle(self)
             X = self._check_rows(X, True, list(FLOATS))
             width = self._width_on(X.shape[0])
@@ -93,8 +96,8 @@ class KernelFeatures(
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.transform, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.transform, X, out)
         rows, width = _validation.as_rows(self._new_rows(X)), self._n_features_out
         return _validation.in_range(self._machine.transform(rows, width, self._threads()))
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _larger, _parameters, _validation
+from . import _core, _out_of_core, _parameters, _validation
 from ._base import BudgetBase
 from ._docs import documented
 from ._estimator import FLOATS
@@ -187,10 +187,10 @@ class BudgetOneClassSVM(OutlierMixin, BudgetBase):
                 self._train(X, sample_weight, watcher, task, getattr(self, "_machine", None))
 
         if task == "partial_fit":
-            _larger.each_part(self, step, (X, None, sample_weight), to)
+            _out_of_core.train_blocks(self, step, (X, None, sample_weight), to)
         else:
-            rows = _larger.in_line(self, X) if task == "polish" else X
-            with _larger.opened(self, rows, None, sample_weight) as given:
+            rows = _out_of_core.align_columns(self, X) if task == "polish" else X
+            with _out_of_core.open_training_rows(self, rows, None, sample_weight) as given:
                 step(*given)
         return self
 
@@ -224,8 +224,8 @@ class BudgetOneClassSVM(OutlierMixin, BudgetBase):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.decision_function, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.decision_function, X, out)
         return self._decision(X)[:, 0]
 
     @documented
@@ -238,8 +238,8 @@ class BudgetOneClassSVM(OutlierMixin, BudgetBase):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.score_samples, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.score_samples, X, out)
         return self.decision_function(X) + self.offset_
 
     @documented
@@ -255,6 +255,6 @@ class BudgetOneClassSVM(OutlierMixin, BudgetBase):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.predict, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.predict, X, out)
         return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import _core, _larger, _names, _parameters, _validation
+from . import _core, _names, _out_of_core, _parameters, _validation
 from ._callbacks import with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._docs import documented
@@ -105,7 +105,7 @@ class OnlineLearner(Classifier, MachineEstimator):
             with self._training() as watcher:
                 self._learn(X, y, classes, watcher, stream=True)
 
-        _larger.each_part(self, step, (X, y, None), (checkpoint, every))
+        _out_of_core.train_blocks(self, step, (X, y, None), (checkpoint, every))
         return self
 
     n_samples_seen_ = machine_property("seen", "Samples learnt from.")

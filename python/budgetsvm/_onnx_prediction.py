@@ -16,10 +16,10 @@ def prediction_nodes(
     graph: Graph, x: str, functions: str | None, part: Any, rule: PredictionRule
 ) -> dict[str, str]:
     """All outputs for the rows `x`, by name, in double precision."""
-    if rule.plans is not None and any(plan["missing"] for plan in rule.plans):
-        x = imputation_nodes(graph, x, rule.plans)
-    elif rule.plans is not None:
-        fill = graph.doubles([plan["fill"] for plan in rule.plans])
+    if rule.encoders is not None and any(encoder["missing"] for encoder in rule.encoders):
+        x = imputation_nodes(graph, x, rule.encoders)
+    elif rule.encoders is not None:
+        fill = graph.doubles([encoder["fill"] for encoder in rule.encoders])
         x = graph.op("Where", graph.op("IsNaN", x), fill, x)
     values = model_values(graph, x, part)
     if rule.sign != 1.0:
@@ -57,14 +57,14 @@ def label_nodes(graph: Graph, places: str, rule: PredictionRule) -> tuple[str, i
     return told, int(helper.np_dtype_to_tensor_dtype(classes.dtype))
 
 
-def imputation_nodes(graph: Graph, x: str, plans: list[dict]) -> str:
+def imputation_nodes(graph: Graph, x: str, encoders: list[dict]) -> str:
     """Rows with missing numbers imputed, and an indicator column where the model has one."""
     columns = []
-    for at, plan in enumerate(plans):
+    for at, encoder in enumerate(encoders):
         own = graph.op("Gather", x, graph.ints(at), axis=1)
         missing = graph.op("IsNaN", own)
-        columns.append(graph.op("Where", missing, graph.doubles(plan["fill"]), own))
-        if plan["missing"]:
+        columns.append(graph.op("Where", missing, graph.doubles(encoder["fill"]), own))
+        if encoder["missing"]:
             columns.append(graph.to_double(missing))
     return graph.op("Concat", *columns, axis=1)
 

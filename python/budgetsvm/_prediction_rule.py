@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from . import _curves, _model_ir, _table
+from . import _column_encoders, _curves, _model_ir
 from ._archive import ArchiveMixin
 from ._auto import AutoEstimator
 from ._exact import ExactEstimator
@@ -58,7 +58,7 @@ class PredictionRule:
     #: Whether the values of a row are sorted, as several quantiles are.
     rising: bool = False
     #: The column encoders, which impute missing numbers before the model is evaluated.
-    plans: Any = None
+    encoders: Any = None
 
 
 def decompose(estimator: Any) -> tuple[Any, PredictionRule]:
@@ -96,7 +96,7 @@ def _prediction_rule(fitted: Any) -> PredictionRule:
     if isinstance(fitted, SemiparametricEstimator) and fitted._n_functions:
         common["functions"] = common["sign"] * np.atleast_2d(fitted.parametric_coef_).T
     if isinstance(fitted, AutoEstimator):
-        common["plans"] = _column_encoders(fitted)
+        common["encoders"] = _encoders_of(fitted)
     if is_classifier(fitted):
         return _classification_rule(fitted, common)
     if is_outlier_detector(fitted):
@@ -110,14 +110,14 @@ def _prediction_rule(fitted: Any) -> PredictionRule:
     return PredictionRule("features", **common, width=fitted._n_features_out)
 
 
-def _column_encoders(fitted: Any) -> Any:
-    plans = fitted._planned()
-    if _table.wants_frame(plans):
+def _encoders_of(fitted: Any) -> Any:
+    encoders = fitted._fitted_encoders()
+    if _column_encoders.need_frame(encoders):
         raise ValueError(
             "columns of text have no place in rows of numbers: encode them before the machine (in "
             "a pipeline), or save() it"
         )
-    return plans
+    return encoders
 
 
 def _classification_rule(fitted: Any, common: dict[str, Any]) -> PredictionRule:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
-from . import _larger, _names, _parameters, _validation
+from . import _names, _out_of_core, _parameters, _validation
 from ._docs import documented
 from ._estimator import Estimator
 from ._hyperparameters import hyperparameters
@@ -45,8 +45,8 @@ class Regressor(RegressorMixin, Estimator):
 
         @unless-fitted@
         """
-        if _larger.is_many(X, out):
-            return _larger.answers(self.predict, X, out)
+        if _out_of_core.is_blockwise(X, out):
+            return _out_of_core.predict_blocks(self.predict, X, out)
         return self._shaped(self._decision(X))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:

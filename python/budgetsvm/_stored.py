@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _columns, _table
+from . import _column_encoders, _columns
 from ._described import (
     DAMAGED as DAMAGED,
 )
@@ -75,7 +75,7 @@ _JSON: dict[str, Callable[[Any], bool]] = {
     "leaderboard": _is_leaderboard,
     "number": lambda value: type(value) is float,
     "objective": _is_objective,
-    "plans": _table.is_plans,
+    "plans": _column_encoders.are_encoders,
     "sizes": _is_sizes,
     "stop": lambda value: value in _STOPS,
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _columns, _core, _frames, _one_vs_one, _table
+from . import _column_encoders, _columns, _core, _frames, _one_vs_one
 from ._described import damaged, feature_names, from_json, labels_from_store, require
 from ._docs import documented
 
@@ -65,9 +65,9 @@ class Served:
         labels = description["labels"]
         self.classes_ = None if labels is None else labels_from_store(*labels)
         fitted, self._params = description["fitted"], from_json(description["params"])
-        self._plans = from_json(fitted["_plans"]) if "_plans" in fitted else None
-        if self._plans is not None:
-            require(_table.is_plans(self._plans), "_plans")
+        self._encoders = from_json(fitted["_plans"]) if "_plans" in fitted else None
+        if self._encoders is not None:
+            require(_column_encoders.are_encoders(self._encoders), "_plans")
         self._threads = _core.thread_count(n_jobs)
         self._machine = machine
         self._pairs = machine.kind == "pairwise"
@@ -80,7 +80,11 @@ class Served:
         self._one_column = fitted.get("_one_column") is True
         several = k == 0 and self.kind in _SEVERAL
         require(several or machine.n_outputs == (outputs or 1), "machine and labels")
-        width = self.n_features_in_ if self._plans is None else sum(_table.widths(self._plans))
+        width = (
+            self.n_features_in_
+            if self._encoders is None
+            else sum(_column_encoders.encoded_widths(self._encoders))
+        )
         require(machine.n_features == width, "machine and features")
         require(curves is None or curves[1] == k, "machine and labels")
         # Whether the most probable class is what it predicts.
@@ -130,11 +134,13 @@ class Served:
                 np.ascontiguousarray(indptr, dtype=index),
                 X.shape[1],
             )
-        levels = _table.wants_frame(self._plans)
-        if self._plans is not None and (levels or not _frames.is_plain(X)):
+        levels = _column_encoders.need_frame(self._encoders)
+        if self._encoders is not None and (levels or not _frames.is_plain(X)):
             frame = _frames.frame_of(X)
             if frame is not None:
-                return np.ascontiguousarray(_table.rows_of(self._plans, frame), dtype=machine.dtype)
+                return np.ascontiguousarray(
+                    _column_encoders.encode_frame(self._encoders, frame), dtype=machine.dtype
+                )
             if levels:
                 raise ValueError("X must be a data frame, as the machine was fitted to one")
         rows = np.asarray(X)
@@ -147,10 +153,10 @@ class Served:
             expected = f"(n_samples, {self.n_features_in_})"
             raise ValueError(f"X must be of shape {expected}, got {rows.shape}")
         finite = bool(np.isfinite(rows).all())
-        if not finite and (self._plans is None or np.isinf(rows).any()):
+        if not finite and (self._encoders is None or np.isinf(rows).any()):
             raise ValueError("X contains NaN or infinity")
-        if self._plans is not None:
-            rows = _table.coded(self._plans, rows)
+        if self._encoders is not None:
+            rows = _column_encoders.encode_rows(self._encoders, rows)
         return np.ascontiguousarray(rows, dtype=self._dtype(rows.dtype))
 
     def _dtype(self, given: Any) -> Any:

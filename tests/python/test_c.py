@@ -157,7 +157,7 @@ def test_machines_that_tune_themselves(compiled, short):
     told = compiled(given, holes, dtype="int16" if short else "float32")
     for name, machine, found in zip(CODED, given, told, strict=True):
         # A file of an older version has no numbers to put in their place.
-        rows = X if machine._planned() is None else holes
+        rows = X if machine._fitted_encoders() is None else holes
         kept = ~np.isnan(holes).any(axis=1) | (rows is holes)
         rows, found = rows[kept].astype(machine._machine.dtype), found[kept]
         values, labels, proba = answers(machine, rows)

@@ -1,4 +1,4 @@
-"""How estimators take sources of rows in the place of arrays (`budgetsvm.data.open`)."""
+"""Out-of-core training and prediction on sources of rows (`budgetsvm.data.open`)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .data._pieces import Block
 from .data._source import Source
 from .data._stored import Stored
 
-#: Bytes before the numbers of an .npy file.
-_HEADER = 128
+#: Length of the header of an .npy file in bytes.
+_HEADER_BYTES = 128
 
 
 @contextmanager
-def opened(
+def open_training_rows(
     estimator: Any, X: Any, y: Any, sample_weight: Any, told: Callable[[int], None] | None = None
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows, targets and weights of a fit: as they are given, or what a source stores.
+    """Rows, targets and weights of a fit: as given, or the stored rows of a source.
 
-    Estimators that do not say that they take what is stored get plain arrays.
+    Estimators without `_takes_stored` get plain arrays.
     """
     if not isinstance(X, Source):
         yield X, y, sample_weight
@@ -55,17 +55,17 @@ def opened(
             note(estimator, stored.layout)
 
 
-def checked_rows(estimator: Any, stored: Stored, reset: bool, dtypes: Any) -> Any:
-    """The rows of a fit, which were checked when they were read."""
+def stored_rows(estimator: Any, stored: Stored, reset: bool, dtypes: Any) -> Any:
+    """The rows of a fit to a source, which were checked when they were read."""
     X, layout = stored.X, stored.layout
-    with _by_place(estimator, layout, fresh=reset):
+    with _positional_columns(estimator, layout, fresh=reset):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     known = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
     return X if X.dtype in known else X.astype(known[0])
 
 
-def in_line(estimator: Any, X: Any) -> Any:
-    """A source with its columns, and the base of its indices, as in the rows of the fit."""
+def align_columns(estimator: Any, X: Any) -> Any:
+    """A source whose columns and index base are those of the rows of the fit."""
     if not isinstance(X, Source) or "n_features_in_" not in estimator.__dict__:
         return X
     fitted = layout_of(estimator)
@@ -75,19 +75,19 @@ def in_line(estimator: Any, X: Any) -> Any:
     return X.like(fitted)
 
 
-def beside(X: Any, other: Any) -> Any:
-    """Another source, in line with the rows of a fit that is to come."""
+def align_validation(X: Any, other: Any) -> Any:
+    """A validation source whose columns are aligned with the training rows `X`."""
     if not isinstance(other, Source):
         return other
     return other.like(X.layout() if isinstance(X, Source) else Layout(names_of(X)))
 
 
 @contextmanager
-def _by_place(estimator: Any, layout: Layout, fresh: bool) -> Iterator[None]:
-    """Inside, the estimator is given rows of this layout as arrays, which have no names.
+def _positional_columns(estimator: Any, layout: Layout, fresh: bool) -> Iterator[None]:
+    """Inside the block the estimator takes rows of this layout by position, without names.
 
-    Of a `fresh` estimator, which is fitted inside, they are the layout. Another one has looked at
-    the names; where the rows have none, scikit-learn warns of it.
+    A `fresh` estimator is fitted inside and gets this layout. For another one the names are checked
+    first; if the rows have no names, scikit-learn warns.
     """
     own = estimator.__dict__
     known = own.get("feature_names_in_")
@@ -106,30 +106,30 @@ def _by_place(estimator: Any, layout: Layout, fresh: bool) -> Iterator[None]:
             own["feature_names_in_"] = known
 
 
-def target_of(estimator: Any, stored: Stored) -> np.ndarray:
-    """The targets of a fit."""
+def stored_target(estimator: Any, stored: Stored) -> np.ndarray:
+    """The targets of a fit to a source."""
     if stored.y is None:
         raise ValueError("the source has no target: give `target` to budgetsvm.data.open")
     return stored.coded() if is_classifier(estimator) else stored.values()
 
 
-def each_part(
+def train_blocks(
     estimator: Any, step: Callable[..., Any], given: tuple[Any, Any, Any], to: tuple[Any, float]
 ) -> None:
-    """A step with rows, targets and weights, or one with each block of a source.
+    """Call `step` once with rows, targets and weights, or once for every block of a source.
 
-    Rows whose weights are all zero are no step: the estimator stays as it is. `to` is a checkpoint,
-    or None, and the seconds between two of them.
+    Blocks whose weights are all zero are skipped. `to` is the path of a checkpoint or None, and the
+    seconds between two checkpoints.
     """
     X, y, sample_weight = given
     checkpoint = None if to[0] is None else Checkpoint(estimator, *to, X)
     if not isinstance(X, Source):
-        if not _is_weightless(X, sample_weight):
+        if not _has_no_weight(X, sample_weight):
             step(X, y, sample_weight)
         return
     if y is not None or sample_weight is not None:
         raise ValueError("y and sample_weight: a source has its own")
-    X, layout = in_line(estimator, X), None
+    X, layout = align_columns(estimator, X), None
     found = None if checkpoint is None else checkpoint.read()
     done = 0 if found is None else int(found[0]["rows"])
     first, learnt = 0, None
@@ -138,13 +138,13 @@ def each_part(
         try:
             block = next(blocks, None)
         except KeyboardInterrupt:
-            _keep(checkpoint, learnt)
+            _write_checkpoint(checkpoint, learnt)
             raise
         if block is None:
             break
         last = first + block.X.shape[0]
         if checkpoint is not None and found is not None and first < done:
-            if last > done or (last == done and _sum_of(block) != found[0]["sum"]):
+            if last > done or (last == done and _block_checksum(block) != found[0]["sum"]):
                 raise checkpoint.other_rows()
             if last == done:
                 checkpoint.adopt(found[1])
@@ -153,25 +153,25 @@ def each_part(
         layout = layout or X.layout()
         fresh = "n_features_in_" not in estimator.__dict__
         try:
-            if not _is_weightless(block.X, block.weight):
-                with _by_place(estimator, layout, fresh):
+            if not _has_no_weight(block.X, block.weight):
+                with _positional_columns(estimator, layout, fresh):
                     step(*block)
         except ValueError as error:
             raise ValueError(f"{X!r}, rows {first} to {last - 1}: {error}") from None
         except KeyboardInterrupt:
-            _keep(checkpoint, learnt)
+            _write_checkpoint(checkpoint, learnt)
             raise
         first, learnt = last, (last, block)
         if checkpoint is not None and checkpoint.due():
-            _keep(checkpoint, learnt)
+            _write_checkpoint(checkpoint, learnt)
     if checkpoint is not None:
         if first < done:
             raise checkpoint.other_rows()
         checkpoint.done()
 
 
-def _is_weightless(X: Any, sample_weight: Any) -> bool:
-    """Whether there is a weight for every row, and each is zero."""
+def _has_no_weight(X: Any, sample_weight: Any) -> bool:
+    """Whether every row has the weight 0."""
     if sample_weight is None:
         return False
     try:
@@ -182,33 +182,35 @@ def _is_weightless(X: Any, sample_weight: Any) -> bool:
     return fits and not weights.any()
 
 
-def _keep(checkpoint: Checkpoint | None, learnt: tuple[int, Block] | None) -> None:
-    """Write what was learnt up to the end of a block."""
+def _write_checkpoint(checkpoint: Checkpoint | None, learnt: tuple[int, Block] | None) -> None:
+    """Write a checkpoint of what was learnt up to the end of a block."""
     if checkpoint is not None and learnt is not None:
-        checkpoint.write({"rows": learnt[0], "sum": _sum_of(learnt[1])})
+        checkpoint.write({"rows": learnt[0], "sum": _block_checksum(learnt[1])})
 
 
-def _sum_of(block: Block) -> int:
+def _block_checksum(block: Block) -> int:
     X: Any = block.X
     return checksum(X if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr))
 
 
-def is_many(X: Any, out: Any) -> bool:
-    """Whether a prediction is made block by block."""
+def is_blockwise(X: Any, out: Any) -> bool:
+    """Whether predictions are computed block by block or written to a file."""
     return out is not None or isinstance(X, Source)
 
 
-def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = None) -> np.ndarray:
-    """What is said of each row, block by block; in an .npy file where `out` names one.
+def predict_blocks(
+    ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = None
+) -> np.ndarray:
+    """Predictions for all rows, block by block, in an .npy file if `out` names one.
 
-    `ask` is a method of an estimator; `labels` are all that it may say, where these are labels.
+    `ask` is a method of an estimator. `labels` are all labels that it can predict, if it does.
     """
-    said = _of_blocks(ask, X) if isinstance(X, Source) else iter([ask(X)])
+    said = _iterate_predictions(ask, X) if isinstance(X, Source) else iter([ask(X)])
     if out is None:
         return np.concatenate(list(said))
     path, count, first = os.fsdecode(out), 0, None
     with write_atomically(path) as file:
-        file.write(bytes(_HEADER))
+        file.write(bytes(_HEADER_BYTES))
         for part in said:
             found = np.ascontiguousarray(part)
             if found.dtype.hasobject:
@@ -221,17 +223,17 @@ def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = No
             count += len(found)
         if first is not None:
             file.seek(0)
-            file.write(_header(first, count))
+            file.write(_npy_header(first, count))
     with memory(path):
         return np.load(path, mmap_mode="r")
 
 
-def _of_blocks(ask: Callable[[Any], np.ndarray], source: Source) -> Iterator[np.ndarray]:
-    """What is said of each block of a source."""
+def _iterate_predictions(ask: Callable[[Any], np.ndarray], source: Source) -> Iterator[np.ndarray]:
+    """The predictions for each block of a source."""
     estimator: Any = ask.__self__  # type: ignore[attr-defined]
-    source = in_line(estimator, source)
-    # Blocks have no names, and those of the source were looked at: another estimator is asked, so
-    # that this one can be used by other threads.
+    source = align_columns(estimator, source)
+    # Blocks have no names; those of the source have been checked. A copy of the estimator without
+    # names predicts, so that other threads can use the estimator meanwhile.
     other = object.__new__(type(estimator))
     other.__dict__.update(estimator.__dict__)
     other.__dict__.pop("feature_names_in_", None)
@@ -240,8 +242,8 @@ def _of_blocks(ask: Callable[[Any], np.ndarray], source: Source) -> Iterator[np.
         yield (ask if source.columns is None else by_place)(block.X)
 
 
-def _header(like: np.ndarray, rows: int) -> bytes:
-    """The beginning of an .npy file, always of the same length."""
+def _npy_header(like: np.ndarray, rows: int) -> bytes:
+    """The header of an .npy file, always of the same length."""
     said = {
         "descr": np.lib.format.dtype_to_descr(like.dtype),
         "fortran_order": False,
@@ -249,6 +251,6 @@ def _header(like: np.ndarray, rows: int) -> bytes:
     }
     return (
         b"\x93NUMPY\x01\x00"
-        + (_HEADER - 10).to_bytes(2, "little")
-        + (f"{said!r}".encode().ljust(_HEADER - 11) + b"\n")
+        + (_HEADER_BYTES - 10).to_bytes(2, "little")
+        + (f"{said!r}".encode().ljust(_HEADER_BYTES - 11) + b"\n")
     )
