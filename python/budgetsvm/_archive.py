@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._described import feature_names
 from ._hyperparameters import gathered
-from ._stored import (
+from ._json_values import feature_names
+from ._serialization import (
     DAMAGED,
-    damaged,
+    damaged_file_error,
     labels_from_store,
     labels_to_store,
     param_from_store,
@@ -125,7 +125,7 @@ class ArchiveMixin:
             If the file cannot be written; an older one is then still whole.
         """
         check_is_fitted(self)
-        description, arrays = self._described()
+        description, arrays = self._description()
         machine = self.__dict__.get("_machine")
         if machine is not None and not resume:
             machine = machine.without_summary()
@@ -139,7 +139,7 @@ class ArchiveMixin:
         except ValueError as error:
             raise ValueError(f"{type(self).__name__}: {error}") from None
 
-    def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _description(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a file holds beside the machine: JSON, and arrays that it names."""
         arrays: dict[str, np.ndarray] = {}
         params, fitted = {}, {}
@@ -228,7 +228,7 @@ class ArchiveMixin:
         try:
             estimator._check_hyperparameters()
         except ValueError as error:
-            raise damaged(error) from None
+            raise damaged_file_error(error) from None
         estimator._check_archived()
         return estimator
 
@@ -280,4 +280,4 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ValueError(f"the file holds a {description['kind']}, no estimator of Python's")
         return cls._from_archive(description, arrays, machine)
     except _MALFORMED as error:
-        raise damaged(error) from error
+        raise damaged_file_error(error) from error

@@ -13,7 +13,7 @@ from ._auto import AutoEstimator
 from ._classifier import Classifier
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._stored import require
+from ._serialization import require
 
 
 @hyperparameters

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _validation
-from ._stored import param_to_store, to_json
+from ._serialization import param_to_store, to_json
 from .data._source import Source
 
 #: Bytes that are looked at at a time.
@@ -103,7 +103,7 @@ class Checkpoint:
 
     def write(self, said: dict[str, Any]) -> None:
         """Keep the estimator as it is, whole or not at all."""
-        description, arrays = self._estimator._described()
+        description, arrays = self._estimator._description()
         description["checkpoint"] = said
         text = json.dumps(description, allow_nan=False)
         _core.archive_save(self._path, text, arrays, self._estimator.__dict__["_machine"])

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from . import _out_of_core, _validation
 from ._calibration import CalibrationMixin
 from ._docs import documented
-from .data._stored import Coded
+from .data._stored_rows import EncodedLabels
 
 
 class Classifier(ClassifierMixin, CalibrationMixin):
@@ -74,7 +74,7 @@ class Classifier(ClassifierMixin, CalibrationMixin):
     def _encode(
         self, y: np.ndarray, known: np.ndarray | None = None
     ) -> tuple[np.ndarray, int | None]:
-        if isinstance(y, Coded):
+        if isinstance(y, EncodedLabels):
             classes, index = y.classes, y.view(np.ndarray)
         else:
             plain = _validation.are_plain_labels(y)
@@ -94,7 +94,7 @@ class Classifier(ClassifierMixin, CalibrationMixin):
     def _encode_part(
         self, y: np.ndarray, classes: Any, first: bool
     ) -> tuple[np.ndarray, int | None]:
-        if isinstance(y, Coded):  # polishing on a source
+        if isinstance(y, EncodedLabels):  # polishing on a source
             y = y.classes[y]
         _validation.check_labels("y", y)
         check_classification_targets(y)

@@ -17,7 +17,7 @@ from ._columns import Layout, places
 from ._libsvm import from_libsvm
 from ._validation import warn
 from .data import load_svmlight_file
-from .data._damaged import readable
+from .data._read_errors import errors_with_path
 from .data._svmlight import first_index
 
 #: Kinds of tables, and the ends of their names; others are rows of svmlight.
@@ -52,7 +52,7 @@ def read_table(
     kind = kind_of(path, told)
     _expect_rows(path, may_be_a_pipe=kind in ("csv", "svmlight"))
     base = "auto" if zero_based is None else zero_based
-    with readable(path):
+    with errors_with_path(path):
         if kind == "svmlight":
             table = _svmlight(path, base, fitted)
         elif kind == "npz":
@@ -277,7 +277,7 @@ def _parquet(path: str) -> tuple[list[str], list[np.ndarray]]:
 def read_model(path: str, n_features: int | None = None) -> Any:
     """The estimator of a file of `save`, or the machine of LIBSVM's text."""
     _expect_rows(path, may_be_a_pipe=False)
-    with readable(path):
+    with errors_with_path(path):
         with open(path, "rb") as file:
             begin = file.read(8)
         if begin.startswith((b"svm_type", b"kernel_t", b"nr_class")):

@@ -19,7 +19,7 @@ from ._hyperparameters import hyperparameters, nearest
 from ._needs import warn_of_idle
 from ._progress import Watcher
 from ._validation import validate_data
-from .data._stored import Stored
+from .data._stored_rows import StoredRows
 
 #: The page of a family of estimators.
 PAGE = "https://github.com/budgetsvm/budgetsvm/blob/main/docs/api/{family}.md"
@@ -119,7 +119,7 @@ class Estimator(ArchiveMixin, BaseEstimator):
             return X, y
         if dtype is None:
             dtype = list(FLOATS) if reset else self._dtype()
-        if isinstance(X, Stored):
+        if isinstance(X, StoredRows):
             rows = _out_of_core.stored_rows(self, X, reset, dtype)
             return rows, _out_of_core.stored_target(self, X)
         if reset:
@@ -131,7 +131,7 @@ class Estimator(ArchiveMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, reset: bool, dtype: Any) -> Any:
         """Training rows where there are no targets."""
-        if isinstance(X, Stored):
+        if isinstance(X, StoredRows):
             return _out_of_core.stored_rows(self, X, reset, dtype)
         if reset:
             _columns.forget(self)

@@ -24,7 +24,7 @@ from ._exact_kernel import ExactKernel
 from ._hyperparameters import hyperparameters
 from ._needs import warn_of_idle
 from ._progress import Watcher
-from ._stored import require
+from ._serialization import require
 from ._validation import validate_data
 
 #: Numbers for which scikit-learn takes True, too.

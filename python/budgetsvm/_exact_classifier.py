@@ -21,7 +21,7 @@ from ._exact import ExactEstimator
 from ._gradient import MAX_GRADIENT_ENTRIES
 from ._hyperparameters import hyperparameters
 from ._probability import sigmoids_of_pairs
-from ._stored import require
+from ._serialization import require
 
 
 def _has_proba(estimator: Any) -> bool:

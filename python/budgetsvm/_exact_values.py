@@ -13,7 +13,7 @@ from ._docs import documented
 from ._exact import TUNED, ExactEstimator, SolverChoiceMixin
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
-from ._stored import require
+from ._serialization import require
 
 
 @hyperparameters

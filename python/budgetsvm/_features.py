@@ -11,7 +11,7 @@ from . import _parameters
 from ._features_base import KernelFeatures
 from ._hyperparameters import hyperparameters
 from ._machine import KernelParameters, machine_property
-from ._stored import require
+from ._serialization import require
 
 
 class _LandmarkFeatureMap(KernelFeatures, KernelParameters):

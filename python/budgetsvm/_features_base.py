@@ -15,7 +15,7 @@ from ._hyperparameters import hyperparameters
 from ._machine import FeatureMapEstimator, has_kernel_of_parameters
 from ._needs import warn_of_idle
 from ._scales import ScaledFeatures
-from ._stored import require
+from ._serialization import require
 
 
 @hyperparameters

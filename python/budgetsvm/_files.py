@@ -49,7 +49,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def _errors_name(path: str) -> Iterator[None]:
+def _errors_with_path(path: str) -> Iterator[None]:
     """System errors inside the block name `path` and not the temporary file."""
     try:
         yield
@@ -65,7 +65,7 @@ class _NamedFile(io.FileIO):
         self._path = path
 
     def write(self, data: Any) -> int:
-        with _errors_name(self._path):
+        with _errors_with_path(self._path):
             return super().write(data)
 
 
@@ -82,7 +82,7 @@ def write_atomically(target: Target) -> Iterator[Any]:
             yield device
         return
     folder = os.path.dirname(path) or "."
-    with _errors_name(path):
+    with _errors_with_path(path):
         number, beside = tempfile.mkstemp(prefix=".budgetsvm-", suffix=".tmp", dir=folder)
     try:
         with io.BufferedWriter(_NamedFile(number, path)) as file:

@@ -16,7 +16,7 @@ from ._gradient import GradientMixin, TermGradientMixin
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 from ._scales import ScaledFeatures
-from ._stored import require
+from ._serialization import require
 
 
 @hyperparameters

@@ -15,7 +15,7 @@ from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator, machine_property
 from ._progress import Watcher
-from ._stored import require
+from ._serialization import require
 
 
 @hyperparameters

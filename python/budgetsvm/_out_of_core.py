@@ -15,11 +15,11 @@ from . import _validation
 from ._checkpoint import Checkpoint, checksum
 from ._columns import Layout, expect_order, layout_of, names_of, note
 from ._files import write_atomically
-from .data._damaged import memory
-from .data._mapped import Trimmed
+from .data._mapped_arrays import ResidentPageLimit
 from .data._pieces import Block
+from .data._read_errors import memory_errors
 from .data._source import Source
-from .data._stored import Stored
+from .data._stored_rows import StoredRows
 
 #: Length of the header of an .npy file in bytes.
 _HEADER_BYTES = 128
@@ -46,7 +46,7 @@ def open_training_rows(
             f"the source has weights, which {type(estimator).__name__}.fit does not take: open it "
             "without `weight`"
         )
-    with Trimmed(stored.maps), X.keeping():
+    with ResidentPageLimit(stored.maps), X.keeping():
         if estimator._takes_stored:
             yield stored, None, stored.weights() if weighted else None
         else:
@@ -55,7 +55,7 @@ def open_training_rows(
             note(estimator, stored.layout)
 
 
-def stored_rows(estimator: Any, stored: Stored, reset: bool, dtypes: Any) -> Any:
+def stored_rows(estimator: Any, stored: StoredRows, reset: bool, dtypes: Any) -> Any:
     """The rows of a fit to a source, which were checked when they were read."""
     X, layout = stored.X, stored.layout
     with _positional_columns(estimator, layout, fresh=reset):
@@ -106,7 +106,7 @@ def _positional_columns(estimator: Any, layout: Layout, fresh: bool) -> Iterator
             own["feature_names_in_"] = known
 
 
-def stored_target(estimator: Any, stored: Stored) -> np.ndarray:
+def stored_target(estimator: Any, stored: StoredRows) -> np.ndarray:
     """The targets of a fit to a source."""
     if stored.y is None:
         raise ValueError("the source has no target: give `target` to budgetsvm.data.open")
@@ -224,7 +224,7 @@ def predict_blocks(
         if first is not None:
             file.seek(0)
             file.write(_npy_header(first, count))
-    with memory(path):
+    with memory_errors(path):
         return np.load(path, mmap_mode="r")
 
 

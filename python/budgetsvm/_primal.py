@@ -17,7 +17,7 @@ from ._learnt_scales import LearntScales
 from ._machine import MachineEstimator, support_vectors_of
 from ._progress import Watcher
 from ._scales import multiply_columns
-from ._stored import require
+from ._serialization import require
 from ._validation import check_array
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._estimator import Estimator
 from ._hyperparameters import hyperparameters
-from ._stored import require
+from ._serialization import require
 
 
 class _MachineHolder(Estimator):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._exact import ExactEstimator
 from ._hyperparameters import hyperparameters
-from ._stored import require
+from ._serialization import require
 from ._validation import check_array
 
 Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import _column_encoders, _columns, _core, _frames, _one_vs_one
-from ._described import damaged, feature_names, from_json, labels_from_store, require
 from ._docs import documented
+from ._json_values import damaged_file_error, feature_names, from_json, labels_from_store, require
 
 #: The work of some files is no decision, or more than a machine's.
 _TRANSFORMERS = ("Nystroem", "RandomFourier", "IncompleteCholesky")
@@ -334,4 +334,4 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Served:
             )
         return Served(description, arrays, machine, n_jobs)
     except _MALFORMED as error:
-        raise damaged(error) from error
+        raise damaged_file_error(error) from error

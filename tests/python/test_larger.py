@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from budgetsvm import BudgetSVC, BudgetSVCCV, BudgetSVR, _core, data
-from budgetsvm.data import _stored
+from budgetsvm.data import _stored_rows
 
 RNG = np.random.default_rng(3)
 N = 1200
@@ -33,7 +33,9 @@ def test_what_all_rows_say_is_found_once(kind, tmp_path, monkeypatch):
             _core, name, lambda *given, name=name, find=find: calls.append(name) or find(*given)
         )
     union = np.union1d
-    monkeypatch.setattr(_stored.np, "union1d", lambda a, b: calls.append("labels") or union(a, b))
+    monkeypatch.setattr(
+        _stored_rows.np, "union1d", lambda a, b: calls.append("labels") or union(a, b)
+    )
     rows, labels = tmp_path / ("x.npy" if kind == "dense" else "x.npz"), tmp_path / "y.npy"
 
     def write(x):

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import budgetsvm
 from budgetsvm import data
 from budgetsvm._progress import ProgressLine
-from budgetsvm.data import _mapped
+from budgetsvm.data import _mapped_arrays
 
 RNG = np.random.default_rng(7)
 N, D = 900, 4
@@ -427,14 +427,14 @@ def test_pages_are_handed_back(tmp_path):
         with open("/proc/self/status") as told:
             return next(int(line.split()[1]) for line in told if line.startswith("RssFile"))
 
-    maps = _mapped.Maps(tmp_path)
+    maps = _mapped_arrays.MappedFiles(tmp_path)
     column = maps.column(np.float64)
     for _ in range(16):
         column.append(np.ones(2**20))
     before = resident()
-    with _mapped.Trimmed(maps):
+    with _mapped_arrays.ResidentPageLimit(maps):
         whole = column.array()
-    with _mapped.Trimmed(maps):
+    with _mapped_arrays.ResidentPageLimit(maps):
         assert whole.sum() == 2**24
     assert resident() < before + 40_000  # of 131,072 kB that were looked at
     assert whole[0] == 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core, _validation
 from .._files import open_regular, write_atomically
-from ._sides import Side
+from ._side_arrays import SideArray
 
 #: What a file of facts says that it is, the most bytes of one, and the most classes in one.
 _FORMAT, _BYTES, _CLASSES = "budgetsvm facts 1", 1 << 24, 1 << 16
@@ -37,7 +37,7 @@ def place_of(facts: Any, paths: list[str]) -> str | None:
 
 def said(given: Any) -> Any:
     """What tells a target, weights or columns from others, as JSON has it."""
-    if isinstance(given, Side):
+    if isinstance(given, SideArray):
         array = given.given
         if array is None:
             return {"files": len(given.paths)}
@@ -48,7 +48,7 @@ def said(given: Any) -> Any:
     return repr(_validation.plain(given))
 
 
-class Facts:
+class SourceFacts:
     """A file of facts: what it is of, and what it knows.
 
     Parameters

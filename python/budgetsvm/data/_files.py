@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._files import open_regular
-from ._facts import Facts, identity, place_of, said
+from ._facts import SourceFacts, identity, place_of, said
 from ._npy import changed, identity_of
-from ._sides import Side, paths_of
+from ._side_arrays import SideArray, paths_of
 from ._source import Source
 
 
@@ -53,13 +53,13 @@ class FileSource(Source):
         column = isinstance(given, (int, np.integer)) or (
             isinstance(given, str) and not given.endswith(".npy")
         )
-        return given if given is None or column else Side(what, given)
+        return given if given is None or column else SideArray(what, given)
 
     def _sides(self, first: int, rows: int, y: Any, weight: Any) -> tuple[Any, Any]:
         """Targets and weights of some rows, from beside them where they stand there."""
         found = []
         for side, own in ((self._target, y), (self._weight, weight)):
-            beside = isinstance(side, Side)
+            beside = isinstance(side, SideArray)
             found.append(side.part(first, first + rows) if beside else own)
             if beside and len(found[-1]) != rows:
                 raise ValueError(f"{side.what} has {len(side)} rows, the source has more")
@@ -69,17 +69,17 @@ class FileSource(Source):
     def _begin(self) -> None:
         """All rows are to be read from the first on."""
         for side in (self._target, self._weight):
-            if isinstance(side, Side):
+            if isinstance(side, SideArray):
                 side.begin()
 
     def _end(self, rows: int) -> None:
         """All rows were read."""
         for side in (self._target, self._weight):
-            if isinstance(side, Side):
+            if isinstance(side, SideArray):
                 side.check_length(rows)
 
     def _all_paths(self) -> list[str]:
-        beside = [side for side in (self._target, self._weight) if isinstance(side, Side)]
+        beside = [side for side in (self._target, self._weight) if isinstance(side, SideArray)]
         return [*self.paths, *(path for side in beside for path in side.paths)]
 
     def remember(self, facts: Any, options: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ class FileSource(Source):
         if place is not None:
             sides = {"target": self._target, "weight": self._weight, "dtype": str(self.dtype)}
             told = {name: said(given) for name, given in (options | sides).items()}
-            self._facts = Facts(place, lambda: identity(paths, told))
+            self._facts = SourceFacts(place, lambda: identity(paths, told))
             self._adopt(self._facts.recalled())
 
     def _adopt(self, known: dict[str, Any]) -> None:
@@ -110,4 +110,4 @@ class FileSource(Source):
         return f"{self.paths[0]}{more}"
 
 
-__all__ = ["FileSource", "Side", "expanded", "paths_of"]
+__all__ = ["FileSource", "SideArray", "expanded", "paths_of"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._files import open_regular
-from ._damaged import readable
+from ._read_errors import errors_with_path
 
 
 class NpyArray:
@@ -36,7 +36,7 @@ class NpyArray:
         self.path = path
         with open_regular(path) as file:
             try:
-                with readable(path):
+                with errors_with_path(path):
                     header = header_of(file)
             except ValueError as error:
                 told = str(error)

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from .._files import open_regular
 from .._validation import check_csr_structure
-from ._damaged import readable
 from ._files import FileSource
 from ._npy import NpyArray, header_of
 from ._pieces import Piece
+from ._read_errors import errors_with_path
 
 #: Bytes that are read at a time.
 _BYTES = 1 << 23
@@ -98,7 +98,7 @@ class CsrSource(FileSource):
         dtype = own.pop("dtype")
         if dtype is None:
             with _archive(paths[0]) as packed:
-                dtype = _own_type(_Member(packed, paths[0], "data").dtype)
+                dtype = _own_type(_NpzMember(packed, paths[0], "data").dtype)
         super().__init__(paths, dtype=dtype, **own)
         self.n_rows = sum(shape[0] for shape in self._shapes)
         self.n_features = self._shapes[0][1]
@@ -110,12 +110,12 @@ class CsrSource(FileSource):
 
     def _shape(self, path: str) -> tuple[int, int]:
         with _archive(path) as packed:
-            kind = bytes(_Member(packed, path, "format").read(1)[0])
+            kind = bytes(_NpzMember(packed, path, "format").read(1)[0])
             if kind != b"csr":
                 raise ValueError(
                     f"{path}: a CSR matrix is needed, this is {kind.decode('latin1')!r}"
                 )
-            rows, columns = _Member(packed, path, "shape").read(2)
+            rows, columns = _NpzMember(packed, path, "shape").read(2)
             return int(rows), int(columns)
 
     def pieces(self) -> Iterator[Piece]:
@@ -124,7 +124,7 @@ class CsrSource(FileSource):
         for path, (rows, width) in zip(self.paths, self._shapes, strict=True):
             with _archive(path) as packed:
                 values, columns, ends = (
-                    _Member(packed, path, name) for name in ("data", "indices", "indptr")
+                    _NpzMember(packed, path, name) for name in ("data", "indices", "indptr")
                 )
                 last = int(ends.read(1)[0])
                 if last != 0:
@@ -161,11 +161,11 @@ class CsrSource(FileSource):
 @contextmanager
 def _archive(path: str) -> Iterator[zipfile.ZipFile]:
     """The arrays of a file."""
-    with readable(path), open_regular(path) as file, zipfile.ZipFile(file) as packed:
+    with errors_with_path(path), open_regular(path) as file, zipfile.ZipFile(file) as packed:
         yield packed
 
 
-class _Member:
+class _NpzMember:
     """An array of an .npz, read number after number."""
 
     def __init__(self, packed: zipfile.ZipFile, path: str, name: str) -> None:

@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._columns import Layout
-from ._facts import Facts
-from ._mapped import Maps
+from ._facts import SourceFacts
+from ._mapped_arrays import MappedFiles
 from ._pieces import Block, Piece, check, cut, joined
-from ._stored import Stored, Writer
+from ._stored_rows import RowWriter, StoredRows
 
 #: Bytes of a block of dense rows, and the least and most rows; rows of a block of CSR rows.
 BLOCK, FEWEST, MOST, SPARSE = 1 << 23, 256, 1 << 16, 1 << 14
@@ -44,8 +44,8 @@ class Source:
         self._of_which: Source | None = None
         self.columns: list[str] | None = None
         self._cache, self._block_rows = cache, block_rows
-        self._stored: tuple[Any, Stored] | None = None
-        self._facts: Facts | None = None
+        self._stored: tuple[Any, StoredRows] | None = None
+        self._facts: SourceFacts | None = None
 
     def pieces(self) -> Iterator[Piece]:
         """All rows from the first on, as they come."""
@@ -146,7 +146,7 @@ class Source:
         if begun is None:
             raise ValueError(f"{self!r} has no rows")
 
-    def stored(self, told: Callable[[int], None] | None = None) -> Stored:
+    def stored(self, told: Callable[[int], None] | None = None) -> StoredRows:
         """All rows as arrays in memory that the system maps from files.
 
         Rows are written to nameless temporary files in the folder `cache`, which nobody else can
@@ -159,7 +159,7 @@ class Source:
 
         Returns
         -------
-        Stored
+        StoredRows
             ``X, y, weight``.
         """
         identity = self.identity()
@@ -209,8 +209,8 @@ class Source:
         if of is not None:
             self._facts.keep(found, of)
 
-    def _written(self, told: Callable[[int], None] | None) -> Stored:
-        writer = Writer(Maps(self._cache), self.dtype)
+    def _written(self, told: Callable[[int], None] | None) -> StoredRows:
+        writer = RowWriter(MappedFiles(self._cache), self.dtype)
         seen = 0
         for piece in self._checked(self._as_read):
             writer.write(piece)

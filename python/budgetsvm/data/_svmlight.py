@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from .. import _core, _validation
 from .._columns import Layout
 from .._files import Target, open_regular, write_atomically
-from ._damaged import readable
+from ._read_errors import errors_with_path
 
 #: Columns are 32-bit numbers.
 MOST = 2**31 - 1
@@ -38,7 +38,7 @@ def source_of(file: Any) -> Iterator[Any]:
         yield content.encode() if isinstance(content, str) else bytes(content)
         return
     path = os.fsdecode(file)
-    with readable(path), opened(path) as found:
+    with errors_with_path(path), opened(path) as found:
         yield found if os.path.splitext(path)[1] in _PACKED else path
 
 

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from .. import _core, _validation
 from .._columns import Layout
-from ._damaged import readable
 from ._files import FileSource
 from ._pieces import Piece
+from ._read_errors import errors_with_path
 from ._svmlight import LINE, first_index, opened
 
 #: Bytes that are read at a time.
@@ -132,7 +132,7 @@ def _whole_lines(path: str) -> Iterator[tuple[int, bytes]]:
     """The text, some megabytes of whole lines at a time, and how many lines are before them."""
     begun: list[bytes] = []  # the parts of a line whose end has not come
     length = lines = 0
-    with readable(path), cast(Any, opened(path)) as file:
+    with errors_with_path(path), cast(Any, opened(path)) as file:
         while part := file.read(_BYTES):
             end = part.rfind(b"\n") + 1
             length += part.find(b"\n") if end else len(part)

@@ -1,4 +1,4 @@
-"""What goes wrong in reading a file, whatever reads it, as an error with the file's name."""
+"""Errors in reading a file, which name the file whatever library reads it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def readable(path: str) -> Iterator[None]:
-    """Inside, a file is read and nothing else is done: what is wrong with it names the file.
+def errors_with_path(path: str) -> Iterator[None]:
+    """Errors inside the block, which reads the file and does nothing else, name the file.
 
-    Libraries raise errors of a dozen types where a file is cut, or some of its bytes are others
-    (zipfile, zlib, lzma, tokenize, csv, struct, pyarrow); these are a ValueError.
+    For a truncated or altered file, libraries raise errors of a dozen types (zipfile, zlib, lzma,
+    tokenize, csv, struct, pyarrow); they become a ValueError.
     """
     try:
-        with memory(path):
+        with memory_errors(path):
             yield
     except ImportError:
         raise
     except OSError as error:
         if error.errno is None:  # of a decompressor, not of the system
-            raise _damaged(path, error) from error
+            raise _damaged_file_error(path, error) from error
         if error.filename is not None or path in str(error):
             raise
         raise OSError(error.errno, error.strerror, path) from None
@@ -31,17 +31,17 @@ def readable(path: str) -> Iterator[None]:
         kind = MemoryError if isinstance(error, MemoryError) else ValueError
         raise kind(f"{path}: {error}") from None
     except Exception as error:
-        raise _damaged(path, error) from error
+        raise _damaged_file_error(path, error) from error
 
 
-def _damaged(path: str, error: Exception) -> ValueError:
+def _damaged_file_error(path: str, error: Exception) -> ValueError:
     told = str(error) or type(error).__name__
     return ValueError(f"{path}: the file is damaged, or of another kind: {told}")
 
 
 @contextmanager
-def memory(what: str) -> Iterator[None]:
-    """Inside, the system is asked for memory: that there is none is a MemoryError."""
+def memory_errors(what: str) -> Iterator[None]:
+    """An OSError inside the block that means "out of memory" becomes a MemoryError."""
     try:
         yield
     except OSError as error:

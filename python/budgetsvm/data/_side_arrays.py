@@ -1,4 +1,4 @@
-"""Targets and weights that stand beside the rows."""
+"""Targets and weights in files or arrays beside those of the rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from ._npy import NpyArray
 
 
-class Side:
-    """One number or label a row, by the number of the row among all."""
+class SideArray:
+    """An array with one number or label per row of a source, in memory or in .npy files."""
 
     def __init__(self, what: str, given: Any) -> None:
         self.what = what
@@ -20,7 +20,7 @@ class Side:
         self.begin()
 
     def begin(self) -> None:
-        """Look at the files anew."""
+        """Open the files again and check their shapes."""
         files = [NpyArray(path, self.what) for path in self.paths]
         self._parts: list[Any] = files or [self._given]
         for part in self._parts:

@@ -1,4 +1,4 @@
-"""What files say in JSON: numbers, labels, and what is said of a damaged one. NumPy alone."""
+"""JSON values of model files: numbers and labels, and the error of a damaged file. NumPy only."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ TYPES = {
         "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
     )
 }
-#: The type of a label of JSON, by the kind of NumPy's.
-_PLAIN = {"i": int, "u": int, "f": float, "b": bool}
-#: Texts of one width beyond this many bytes come back as objects: one long label makes all long.
-_WIDEST = 2**24
+#: The Python type of a label in JSON, by the kind of its NumPy dtype.
+_JSON_TYPES = {"i": int, "u": int, "f": float, "b": bool}
+#: Text labels become objects beyond this many bytes, because one long label widens a whole array.
+_MAX_TEXT_BYTES = 2**24
 
 
-#: What the message of every damaged file begins with.
+#: The beginning of every message about a damaged file.
 DAMAGED = "not a valid budgetsvm model file: "
 
 
-def damaged(what: object) -> ValueError:
-    """The error of a file that holds something else than `save` writes."""
+def damaged_file_error(what: object) -> ValueError:
+    """The error for a file whose content `save` cannot have written."""
     return ValueError(f"{DAMAGED}{what}")
 
 
 def require(fine: bool, what: str) -> None:
-    """Refuse a file that is not fine."""
+    """Raise the error of a damaged file unless `fine`."""
     if not fine:
-        raise damaged(what)
+        raise damaged_file_error(what)
 
 
 def feature_names(arrays: dict[str, np.ndarray]) -> np.ndarray | None:
@@ -62,16 +62,16 @@ def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
     text = all(type(label) is str for label in labels)
     if kind in ("str", "object") and text:
         require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
-        narrow = 4 * max(map(len, labels)) * len(labels) <= _WIDEST
+        narrow = 4 * max(map(len, labels)) * len(labels) <= _MAX_TEXT_BYTES
         return np.array(labels, dtype=np.str_ if kind == "str" and narrow else object)
     if kind in TYPES and not text:
         dtype = TYPES[kind]
-        require(all(type(label) is _PLAIN[dtype.kind] for label in labels), "class labels")
+        require(all(type(label) is _JSON_TYPES[dtype.kind] for label in labels), "class labels")
         require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
         restored = np.array(labels, dtype=dtype)
         if restored.tolist() == labels:
             return restored
-    raise damaged(f"class labels of type {kind!r}")
+    raise damaged_file_error(f"class labels of type {kind!r}")
 
 
 def to_json(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Hyperparameters, labels and learnt attributes as JSON and plain arrays, and back."""
+"""Serialization of hyperparameters, labels and learnt attributes as JSON and arrays."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _column_encoders, _columns
-from ._described import (
+from ._json_values import (
     DAMAGED as DAMAGED,
 )
-from ._described import (
+from ._json_values import (
     TYPES,
-    damaged,
+    damaged_file_error,
     from_json,
     require,
     to_json,
 )
-from ._described import (
+from ._json_values import (
     labels_from_store as labels_from_store,
 )
-from ._described import (
+from ._json_values import (
     labels_to_store as labels_to_store,
 )
 from ._validation import check_csr_structure, plain
@@ -232,5 +232,5 @@ def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]
         check_csr_structure(matrix)
         matrix.check_format(full_check=True)
     except (ValueError, IndexError, TypeError) as error:
-        raise damaged(f"{name} ({error})") from None
+        raise damaged_file_error(f"{name} ({error})") from None
     return matrix

@@ -1,4 +1,4 @@
-"""Arrays in files that the system maps into memory: as much of them is there as fits."""
+"""Memory-mapped arrays: the system keeps as many of their pages in memory as fit."""
 
 from __future__ import annotations
 
@@ -13,93 +13,92 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._damaged import memory
+from ._read_errors import memory_errors
 
-#: Numbers that are handled at a time.
-CHUNK = 2**20
-#: Mapped pages that stay in memory before they are handed back, and seconds between two looks.
-_RESIDENT, _PAUSE = 48 << 20, 0.002
-#: Seconds after which they may be handed back again, at first and at most: where work goes back and
-#: forth over all rows they come again at once, and handing them back is for nothing.
-_REST, _MOST = 0.01, 0.64
+#: Entries that are processed at a time.
+CHUNK_ENTRIES = 2**20
+#: Mapped bytes that may be resident before they are released, and seconds between two checks.
+_MAX_RESIDENT_BYTES, _POLL_SECONDS = 48 << 20, 0.002
+#: The shortest and the longest pause after a release, in seconds. Where an algorithm goes back and
+#: forth over all rows, released pages return at once, so the pause grows.
+_MIN_REST_SECONDS, _MAX_REST_SECONDS = 0.01, 0.64
 
 
-class Kept(np.ndarray):
-    """An array of a number a row, mapped from a temporary file."""
+class MappedArray(np.ndarray):
+    """A memory-mapped array of one number per row, in a temporary file."""
 
     maps: Any = None
 
 
 def chunks(n: int) -> Iterator[slice]:
-    """Slices of `n` numbers."""
-    return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
+    """Slices that together cover `n` entries."""
+    return (slice(first, min(first + CHUNK_ENTRIES, n)) for first in range(0, n, CHUNK_ENTRIES))
 
 
-class Maps:
-    """Mapped arrays, those of temporary files in a folder among them.
+class MappedFiles:
+    """A set of memory-mapped arrays, in given files or in temporary files in a folder.
 
-    A temporary file has no name: nothing of it is left once nobody uses its array, however the
-    process ends.
+    A temporary file has no name, so it disappears with its array, however the process ends.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
         self._maps: list[mmap.mmap] = []
-        #: What was found in all rows.
+        #: Results of a pass over all rows, such as the classes.
         self.found: dict[str, Any] = {}
 
     def holds(self, array: Any) -> bool:
-        """Whether this is an array, or a part of one, that stands in these files."""
+        """Whether the array is a view of one of these files."""
         while isinstance(array, np.ndarray):
             array = array.base
         return any(array is held for held in self._maps)
 
-    def column(self, dtype: Any) -> Column:
-        """An array to be, number after number."""
-        return Column(self, np.dtype(dtype))
+    def column(self, dtype: Any) -> ArrayWriter:
+        """A writer of a new array."""
+        return ArrayWriter(self, np.dtype(dtype))
 
     def made(self, n: int, dtype: Any, part: Any) -> np.ndarray:
-        """The array of ``part(slice)``, slice by slice."""
+        """A new array of `n` entries, computed by ``part(slice)`` slice by slice."""
         column = self.column(dtype)
         for where in chunks(n):
             column.append(part(where))
-        made = column.array().view(Kept)
+        made = column.array().view(MappedArray)
         made.maps = self
         return made
 
     def _mapped(self, file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
         if 0 in shape:
             return np.empty(shape, dtype)
-        with memory(f"an array of shape {shape}"):
+        with memory_errors(f"an array of shape {shape}"):
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._maps.append(held)
         return np.ndarray(shape, dtype, buffer=held)
 
     def let_go(self) -> None:
-        """Hand the pages back: they come again when they are looked at."""
+        """Release all resident pages; the system reads them again when they are used."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for held in self._maps:
                 held.madvise(mmap.MADV_DONTNEED)
 
 
-class Column:
-    """The numbers of an array, written to a temporary file one part after another."""
+class ArrayWriter:
+    """Writes an array to a temporary file, one part after another."""
 
-    def __init__(self, maps: Maps, dtype: np.dtype) -> None:
+    def __init__(self, maps: MappedFiles, dtype: np.dtype) -> None:
         self.dtype, self.size = dtype, 0
         self._maps = maps
         with self._room():
             self._file = tempfile.TemporaryFile(dir=maps.folder)  # noqa: SIM115
 
     def append(self, part: Any) -> None:
-        """Write some more numbers, as they are of the type of the array."""
+        """Append entries, converted to the dtype of the array."""
         part = np.ascontiguousarray(part, dtype=self.dtype)
         with self._room():
             self._file.write(memoryview(part.reshape(-1)).cast("B"))
         self.size += part.size
 
-    def of_type(self, dtype: Any) -> Column:
-        """The numbers so far in an array to be of another type."""
+    def of_type(self, dtype: Any) -> ArrayWriter:
+        """A writer of another dtype that holds the entries so far."""
         if dtype == self.dtype:
             return self
         other, old = self._maps.column(dtype), self.array()
@@ -108,19 +107,19 @@ class Column:
         return other
 
     def array(self, *shape: int) -> Any:
-        """The mapped array of all of them."""
+        """Close the file and map all entries as an array."""
         with self._room():
             self._file.flush()
         found = self._maps._mapped(self._file, self.dtype, shape or (self.size,))
         self._file.close()
         return found
 
-    def _room(self) -> _Room:
-        return _Room(self._maps.folder)
+    def _room(self) -> _DiskErrors:
+        return _DiskErrors(self._maps.folder)
 
 
-class _Room:
-    """Says which folder an error of the disk is about."""
+class _DiskErrors:
+    """Adds the folder of the temporary files to disk errors inside the block."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -134,14 +133,14 @@ class _Room:
             raise OSError(error.errno, text) from None
 
 
-class Trimmed:
-    """While the block runs, hands mapped pages back whenever too many are in memory.
+class ResidentPageLimit:
+    """While the block runs, releases mapped pages whenever too many of them are resident.
 
-    What a process uses is then what it has made itself; pages that were handed back are still in
-    the system's cache as long as nobody else wants the room, so they come back at little cost.
+    Then the resident memory of the process is mostly its own allocations. Released pages stay in
+    the system's cache while memory is free, so reading them again costs little.
     """
 
-    def __init__(self, maps: Maps | None) -> None:
+    def __init__(self, maps: MappedFiles | None) -> None:
         known = sys.platform.startswith("linux") and maps is not None and bool(maps._maps)
         self._maps = maps if known else None
         self._ended = threading.Event()
@@ -164,15 +163,15 @@ class Trimmed:
         page = mmap.PAGESIZE
         with open("/proc/self/statm", "rb", buffering=0) as told:
             least = _mapped_pages(told) * page
-            rest = _REST
-            while not self._ended.wait(_PAUSE):
+            rest = _MIN_REST_SECONDS
+            while not self._ended.wait(_POLL_SECONDS):
                 now = _mapped_pages(told) * page
                 least = min(least, now)
-                if now > least + _RESIDENT:
+                if now > least + _MAX_RESIDENT_BYTES:
                     maps.let_go()
                     self._ended.wait(rest)
-                    back = _mapped_pages(told) * page > least + _RESIDENT
-                    rest = min(2 * rest, _MOST) if back else _REST
+                    back = _mapped_pages(told) * page > least + _MAX_RESIDENT_BYTES
+                    rest = min(2 * rest, _MAX_REST_SECONDS) if back else _MIN_REST_SECONDS
         maps.let_go()
 
 

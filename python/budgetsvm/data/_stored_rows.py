@@ -1,4 +1,4 @@
-"""All rows of a source as mapped arrays: what the solvers read."""
+"""All rows of a source as memory-mapped arrays, which the solvers read."""
 
 from __future__ import annotations
 
@@ -9,53 +9,53 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._columns import Layout
-from ._mapped import Column, Kept, Maps, chunks
+from ._mapped_arrays import ArrayWriter, MappedArray, MappedFiles, chunks
 from ._pieces import Block, Piece
 
-#: CSR matrices of as many stored values have 64-bit places.
-_SHORT = np.iinfo(np.int32).max
+#: CSR matrices with more stored values need 64-bit row pointers.
+_MAX_INT32 = np.iinfo(np.int32).max
 
 
-class Coded(Kept):
-    """Places of labels among `classes`, an array of uint32."""
+class EncodedLabels(MappedArray):
+    """Labels as indices of `classes`, an array of uint32."""
 
     classes: np.ndarray
 
 
-class Stored:
-    """Rows, targets and weights of a source, checked, as arrays that are mapped from files.
+class StoredRows:
+    """Checked rows, targets and weights of a source, as memory-mapped arrays.
 
     Attributes
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
         The rows.
     y : ndarray of shape (n_rows,) or None
-        Targets; of labels of text their places among `names`.
+        Targets; text labels are indices of `names`.
     weight : ndarray of shape (n_rows,) or None
         Weights, float64.
     layout : Layout
-        How the columns stand for features.
+        How the columns correspond to features.
     """
 
     def __init__(
-        self, maps: Maps, X: Any, y: Any, weight: Any, names: np.ndarray | None = None
+        self, maps: MappedFiles, X: Any, y: Any, weight: Any, names: np.ndarray | None = None
     ) -> None:
         self.maps, self.X, self.y, self.weight, self.names = maps, X, y, weight, names
         self.layout = Layout()
-        self._coded: Coded | None = None
+        self._coded: EncodedLabels | None = None
 
     def part(self, first: int, last: int) -> Block:
-        """Some rows."""
+        """The rows from `first` to `last`."""
         where = slice(first, last)
         y = None if self.y is None else self.labels(where)
         return Block(self.X[where], y, None if self.weight is None else self.weight[where])
 
     def labels(self, where: slice) -> np.ndarray:
-        """Targets as they were given, in memory."""
+        """The original targets of a slice of rows, in memory."""
         return np.array(self.y[where]) if self.names is None else self.names[self.y[where]]
 
-    def coded(self) -> Coded:
-        """The targets as places of classes."""
+    def coded(self) -> EncodedLabels:
+        """The targets as indices of the classes."""
         if self._coded is None:
             found = self.maps.found
             if "classes" not in found:
@@ -74,7 +74,7 @@ class Stored:
             classes = np.union1d(classes, new)
         return classes
 
-    def _places(self, classes: np.ndarray) -> Coded:
+    def _places(self, classes: np.ndarray) -> EncodedLabels:
         names, y, facts = self.names, self.y, self.maps.found.get("facts")
         named = None if names is None else np.searchsorted(classes, names)
         seen = np.zeros(len(classes), dtype=bool)
@@ -86,14 +86,14 @@ class Stored:
                 return named[y[where]]
             places = np.searchsorted(classes, y[where])
             if facts is not None:
-                # They are believed where they are true.
+                # Facts from a file are checked before they are used.
                 np.minimum(places, len(classes) - 1, out=places)
                 seen[places] = True
                 if not np.array_equal(classes[places], y[where]):
                     raise facts.wrong("the target has a label that it does not know")
             return places
 
-        coded: Coded = self.maps.made(len(y), np.uint32, part).view(Coded)
+        coded: EncodedLabels = self.maps.made(len(y), np.uint32, part).view(EncodedLabels)
         if facts is not None and not seen.all():
             raise facts.wrong(f"the target has no label {classes[~seen][0]!r}, which it knows")
         coded.classes, coded.maps = classes, self.maps
@@ -115,26 +115,26 @@ class Stored:
             self.weight = self.maps.made(n, np.float64, lambda at: np.ones(at.stop - at.start))
         elif not np.any(self.weight > 0):
             raise ValueError("weight: it must not be all zero")
-        kept = self.weight.view(Kept)
+        kept = self.weight.view(MappedArray)
         kept.maps = self.maps
         return kept
 
 
-class Writer:
-    """Writes pieces to temporary files."""
+class RowWriter:
+    """Writes the pieces of a source to temporary files."""
 
-    def __init__(self, maps: Maps, dtype: np.dtype) -> None:
+    def __init__(self, maps: MappedFiles, dtype: np.dtype) -> None:
         self._maps, self._dtype = maps, dtype
         self._values = maps.column(dtype)
-        self._columns: Column | None = None
-        self._starts: Column | None = None
-        self._y: Column | None = None
-        self._weight: Column | None = None
+        self._columns: ArrayWriter | None = None
+        self._starts: ArrayWriter | None = None
+        self._y: ArrayWriter | None = None
+        self._weight: ArrayWriter | None = None
         self._names: dict[Any, int] | None = None
         self._rows = self._width = 0
 
     def write(self, piece: Piece) -> None:
-        """Some more rows."""
+        """Append the rows of a piece."""
         X = piece.X
         self._rows += X.shape[0]
         self._width = max(self._width, X.shape[1])
@@ -165,7 +165,7 @@ class Writer:
         self._y = self._y.of_type(np.result_type(self._y.dtype, y.dtype))
         self._y.append(y)
 
-    def stored(self, width: int | None, first: int = 0) -> Stored:
+    def stored(self, width: int | None, first: int = 0) -> StoredRows:
         """All of them; of CSR rows with so many columns, counted from `first`."""
         X: Any
         if self._columns is None or self._starts is None:
@@ -175,12 +175,12 @@ class Writer:
         names = None if self._names is None else np.array(list(self._names))
         y = None if self._y is None else self._y.array()
         weight = None if self._weight is None else self._weight.array()
-        return Stored(self._maps, X, y, weight, names)
+        return StoredRows(self._maps, X, y, weight, names)
 
     def _csr(self, width: int, first: int) -> Any:
         assert self._columns is not None
         assert self._starts is not None
-        small = self._values.size <= _SHORT
+        small = self._values.size <= _MAX_INT32
         kind = np.int32 if small else np.int64
         ends, places, values = self._starts.array(), self._columns.array(), self._values.array()
         starts = self._maps.made(len(ends), np.int32, lambda at: ends[at]) if small else ends
