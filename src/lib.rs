@@ -35,9 +35,7 @@
 //! | [`AssetSvc`], [`AssetSvr`] | linear on Nyström or Fourier features | [`estimator::AssetSvc`] |
 //! | [`OnlineSvc`] | online learners, twelve of them, from the kernel perceptron on: row by row, in place | [`estimator::OnlineSvc`], [`online`] |
 //! | [`LocalBudgetSvc`] | cells of the space, a small machine in each | [`estimator::LocalBudgetSvc`] |
-//!
-//! [`estimator::AutoConfig`] tunes itself (Python's `AutoSVC`); in Rust it has the layer without
-//! labels alone.
+//! | [`AutoSvc`], [`AutoSvr`] | tune themselves: kernels, scales of the features and regularisation are found | [`estimator::AutoSvc`] |
 //!
 //! All take [`data::Rows`], dense (ndarray's views, slices) or sparse (CSR), of `f32` or `f64`:
 //! `f32` rows stay `f32`. Labels are of any type with an order. The kernel is Gaussian with γ = 1

@@ -26,8 +26,8 @@ class AutoEstimator(TrainableMachine):
     Parameters
     ----------
     budget : int or None, default=None
-        The most terms that the model may hold, >= 1: what a prediction costs. None: every row up
-        to 16,000 rows, of more 4,000 a kernel.
+        The most terms that the model may hold, >= 1: what a prediction costs. None: for each of
+        its one or two kernels a term for every row up to 16,000 rows, and 4,000 terms beyond.
     learn_scales : bool, default=True
         Whether every feature gets a scale of its own, learnt from the data.
     max_time : float or None, default=None
