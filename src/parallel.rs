@@ -158,7 +158,7 @@ pub fn predict<R: Send>(
     work: usize,
     task: impl FnOnce(Pool<'_>) -> R + Send,
 ) -> Result<R> {
-    // The calling thread is as good as another one alone.
+    // With one thread, the calling thread predicts: a pool of one gains nothing.
     if !THREADED || threads <= 1 || work < MIN_PARALLEL_WORK {
         return Ok(here(task));
     }

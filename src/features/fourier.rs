@@ -165,7 +165,8 @@ impl<F: Real> FourierMap<F> {
         Self::packed(frequencies, phases, false, &mut || Ok(()))
     }
 
-    /// The same, and `look` is asked between frequencies; `exact` ones must not need rounding.
+    /// The same; calls `look` between frequencies. With `exact`, a frequency that this precision would
+    /// round is an error.
     fn packed(
         (frequencies, d): (&[f64], usize),
         phases: &[f64],

@@ -29,8 +29,9 @@ const COLUMNS: usize = 32;
 const WAVE: usize = 4;
 /// Up to this order a copy is not worth sharing.
 const SMALL: usize = 4 * PANEL;
-/// Up to this order plain loops are faster than a library that is made for large matrices.
-const TINY: usize = 16;
+/// Systems of up to this order are factored and solved by plain loops: faer's dispatch and buffers
+/// cost more than the arithmetic.
+const MAX_UNBLOCKED_ORDER: usize = 16;
 /// Numbers that are copied between two looks at the caller.
 const COPIED: usize = 1 << 24;
 
@@ -104,9 +105,9 @@ impl Cholesky {
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }
-            let factored = if n <= TINY {
+            let factored = if n <= MAX_UNBLOCKED_ORDER {
                 between()?;
-                factor_tiny(&mut lower, n)
+                factor_unblocked(&mut lower, n)
             } else {
                 factor_in_place(of_block, &mut lower, n, between)?
             };
@@ -122,8 +123,10 @@ impl Cholesky {
     /// `(M + jitter·diag) x = rhs`.
     pub(crate) fn solve(&self, rhs: &mut [f64]) {
         let (n, count) = (self.n, rhs.len() / self.n.max(1));
-        if n <= TINY {
-            return rhs.chunks_exact_mut(n.max(1)).for_each(|side| solve_tiny(&self.lower, side));
+        if n <= MAX_UNBLOCKED_ORDER {
+            return rhs
+                .chunks_exact_mut(n.max(1))
+                .for_each(|side| solve_unblocked(&self.lower, side));
         }
         let lower = MatRef::from_row_major_slice(&self.lower, n, n);
         let rhs = MatMut::from_column_major_slice_mut(rhs, n, count);
@@ -202,8 +205,8 @@ impl Cholesky {
     }
 }
 
-/// Row by row; whether every pivot was positive and finite.
-fn factor_tiny(lower: &mut [f64], n: usize) -> bool {
+/// Factors row by row and returns whether every pivot was positive and finite.
+fn factor_unblocked(lower: &mut [f64], n: usize) -> bool {
     for i in 0..n {
         let (above, row) = lower.split_at_mut(i * n);
         for j in 0..i {
@@ -219,8 +222,8 @@ fn factor_tiny(lower: &mut [f64], n: usize) -> bool {
     true
 }
 
-/// `L Lᵀ x = side`, over the side.
-fn solve_tiny(lower: &[f64], side: &mut [f64]) {
+/// Solves `L Lᵀ x = side` and overwrites the right side by x.
+fn solve_unblocked(lower: &[f64], side: &mut [f64]) {
     let n = side.len();
     for i in 0..n {
         let known: f64 = (0..i).map(|k| lower[i * n + k] * side[k]).sum();

@@ -26,7 +26,7 @@ pub(super) fn in_chunks<F: Real, T: Send>(
     check_len("out", n.saturating_mul(outputs), out.len())?;
     let rows = (CHUNK_VALUES / outputs.max(1)).clamp(1, ROW_CHUNK);
     let size = rows * outputs.max(1);
-    // One chunk is one thread's work, however much that is.
+    // A single chunk is computed on the calling thread: handing it to the pool would allocate.
     if n <= rows || n.saturating_mul(row_work) < MIN_PARALLEL_WORK {
         with_scratch(|scratch| {
             let chunks = out.chunks_mut(size).enumerate();

@@ -10,10 +10,10 @@ pub(crate) const LEAST_CURVATURE: f64 = 1e-12;
 
 const PART: usize = 16;
 
-/// The values halved until one is left, by a choice between two that ignores NaN on the right: no
-/// step waits for more than four others.
+/// Reduces the lanes pairwise, in four rounds. A chain of one lane after another would take sixteen
+/// dependent steps, which is most of the time of a short scan. `choose` ignores a NaN on its right.
 #[inline(always)]
-fn halved(mut values: [f64; PART], choose: impl Fn(f64, f64) -> f64) -> f64 {
+fn reduce_lanes(mut values: [f64; PART], choose: impl Fn(f64, f64) -> f64) -> f64 {
     let mut width = PART / 2;
     while width > 0 {
         for l in 0..width {
@@ -60,7 +60,7 @@ pub(super) fn move_scores<F: Real>(
         most[l] = larger(most[l], scores[t] + up[t]);
         least[l] = lesser(least[l], scores[t] + down[t]);
     }
-    (halved(most, larger), halved(least, lesser))
+    (reduce_lanes(most, larger), reduce_lanes(least, lesser))
 }
 
 #[inline(always)]
@@ -93,7 +93,7 @@ pub(super) fn pair_gains<F: Real>(
         out[t] = gain(t);
         most[l] = larger(most[l], out[t]);
     }
-    halved(most, larger)
+    reduce_lanes(most, larger)
 }
 
 #[inline(always)]
@@ -157,5 +157,5 @@ pub(super) fn descents(
         most[l] = larger(most[l], gain);
         worst[l] = larger(worst[l], violation);
     }
-    (halved(most, larger), halved(worst, larger))
+    (reduce_lanes(most, larger), reduce_lanes(worst, larger))
 }

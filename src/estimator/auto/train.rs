@@ -73,7 +73,7 @@ impl AutoConfig {
         let (chosen, Finished { mut parts, stopped, advice }) = done?;
         let calibration = calibration(problem.targets(), &sources, (&chosen, self.recipe.rows))?;
         let calibration = match calibration[..] {
-            [a, b] => centred([a, b], &mut parts[0].1)?,
+            [a, b] => absorb_sigmoid_shift([a, b], &mut parts[0].1)?,
             _ => calibration,
         };
         let early = stopped.filter(|reason| reason.is_early());
@@ -222,11 +222,12 @@ fn shuffle(index: &mut [usize], cost: &mut [f64], seed: u64) {
     }
 }
 
-/// The sigmoid `1 / (1 + exp(a f))` of a model that is moved by `b / a`, so that its value is above
-/// zero just where the second class is the more probable one.
-fn centred<F: Real>([a, b]: [f64; 2], model: &mut KernelModel<F>) -> Result<Vec<f64>> {
+/// Adds `b / a` to the model's offset and returns the sigmoid `1 / (1 + exp(a f))` of the new values.
+/// Probabilities stay the same, and a value is positive exactly where the second class is the more
+/// probable one.
+fn absorb_sigmoid_shift<F: Real>([a, b]: [f64; 2], model: &mut KernelModel<F>) -> Result<Vec<f64>> {
     let by = b / a;
-    // Values that do not rise with the probability tell nothing of it.
+    // The values carry no information about the class if the probability does not rise with them.
     if a >= 0.0 || !by.is_finite() {
         return Ok(vec![-UNSEEN, 0.0]);
     }

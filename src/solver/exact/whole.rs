@@ -1,5 +1,5 @@
-//! A small problem: all of its kernel values are at hand, and it is solved further than asked for, so
-//! that its answer does not depend on the order of the samples.
+//! The solver of small problems. It holds the whole kernel matrix, and goes on beyond `tol`, so that
+//! the answer does not depend on the order of the samples.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl<F: Real> Values<F> {
     }
 }
 
-/// The values among some samples, of those among all `n`.
+/// The kernel matrix of some of the `n` samples, cut out of that of all.
 fn among<F: Real>(kernel: Vec<F>, n: usize, samples: &[usize]) -> Result<Vec<F>> {
     if samples.iter().copied().eq(0..n) {
         return Ok(kernel);
@@ -88,7 +88,7 @@ pub(super) fn solve<F: Real>(
     let state = (dual.start.as_slice(), dual.linear.as_slice());
     let kernel = |samples: &[usize]| among(kernel, n, samples);
     let mut working = Working::new(dual, &set, state, &diagonal, kernel)?;
-    // f = 0 so far.
+    // At a start of zeros the scores are the linear term.
     if dual.start.iter().any(|&b| b != 0.0) {
         working.rescore(dual);
     }

@@ -37,16 +37,16 @@ pub(super) struct Working<F> {
     pub(super) none: Vec<f64>,
 }
 
-/// Whether two variables are `α` and `-α*` of one sample, not both other than 0.
-fn one(dual: &Dual, beta: &[f64], v: usize, other: usize) -> bool {
+/// Whether two variables are `α` and `-α*` of one sample, at least one of them 0.
+fn is_pair_of_sample(dual: &Dual, beta: &[f64], v: usize, other: usize) -> bool {
     let same = dual.sample[v] == dual.sample[other] && dual.group(v) == dual.group(other);
     let signs = dual.lower[v] == 0.0 && dual.upper[other] == 0.0;
     same && signs && dual.linear[v] <= dual.linear[other] && (beta[v] == 0.0 || beta[other] == 0.0)
 }
 
 impl<F: Real> Working<F> {
-    /// The working set of these variables at β, whose scores are given; `kernel` has the values
-    /// among some samples, a row a sample.
+    /// Builds the working set of these variables from β and the scores of all variables. `kernel`
+    /// returns the kernel matrix of the samples that it is given.
     pub(super) fn new(
         dual: &Dual,
         set: &[usize],
@@ -59,7 +59,9 @@ impl<F: Real> Working<F> {
         let mut variables: Vec<(usize, Option<usize>)> = Vec::with_capacity(sorted.len());
         for v in sorted {
             match variables.last_mut() {
-                Some((first, other @ None)) if one(dual, beta, *first, v) => *other = Some(v),
+                Some((first, other @ None)) if is_pair_of_sample(dual, beta, *first, v) => {
+                    *other = Some(v)
+                }
                 _ => variables.push((v, None)),
             }
         }
@@ -93,7 +95,8 @@ impl<F: Real> Working<F> {
         Ok(working)
     }
 
-    /// Of either sum the largest score that can rise and the least that can fall.
+    /// For each sum, the largest score among the variables that can rise and the smallest among
+    /// those that can fall.
     pub(super) fn extremes(&self) -> [(f64, f64); 2] {
         self.ranges.map(|(a, b)| {
             let highs = self.scores[a..b].iter().zip(&self.up[a..b]).map(|(s, up)| s + up);
@@ -144,7 +147,7 @@ impl<F: Real> Working<F> {
         (steps, false)
     }
 
-    /// The scores anew from β: without the rounding that steps have gathered.
+    /// Computes the scores from β, which removes the rounding error of the steps.
     pub(super) fn rescore(&mut self, dual: &Dual) {
         let own = self.variables.iter().zip(&self.half);
         let own = own.map(|(&(v, _), half)| dual.linear[v] + half);
